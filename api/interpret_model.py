@@ -50,8 +50,8 @@ def interpret_model(
     flow, recursion, functions as values, data types and dimensions that depend on data.
 
     `model`, `shapes`, `max_nodes` and `max_bytes` are those of `xrelay.compile`, `inputs` and the result those of
-    `Model.run`; the results of an operation have at most `max_bytes`, too. Unknown dimensions of inputs have the lengths of the arrays; inputs on whose elements dimensions
-    depend are constants.
+    `Model.run`; the results of each operation have at most `max_bytes`, too. Unknown dimensions of inputs have the lengths
+    of the arrays; inputs on whose elements dimensions depend are constants.
 
     Raises DiagnosticException for models that cannot be read, ModelError for inputs that differ in name, shape or
     dtype, and CompileError for programs that cannot be interpreted.

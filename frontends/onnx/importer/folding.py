@@ -6,8 +6,8 @@ Small results of small operands become constants at once. Other operations on co
 the pass `fold-constant` finds them; they are computed here only when a converter asks for their elements.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
@@ -22,6 +22,8 @@ from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS
 from xrelay.interpreters.arrays import Array, held_elements, type_bytes
 from xrelay.interpreters.constants import constant_value, known_array
 from xrelay.interpreters.relay import relay_interpreter
+
+_T = TypeVar("_T")
 
 MOST_OPERANDS = 1 << 20
 """Operands with more elements are weights."""
@@ -39,7 +41,12 @@ class Folding:
         self._limits = limits
         self._interpreter = relay_interpreter()
         self._computed: dict[SSAValue, Any] = {}
-        """What was asked for; None for what depends on more than constants."""
+        """What was asked for; None for what is not known."""
+        self._varying: dict[SSAValue, bool] = {}
+        """
+        Whether that depends on more than constants, which is found out first: what a whole network makes of inputs
+        is no reason to compute with its weights.
+        """
 
     def small(self, op: RelayOp) -> Any:
         """
@@ -64,28 +71,15 @@ class Folding:
         found = known_array(value)
         if found is not None:
             return found
-        stack = [value]
-        while stack:
-            each = stack[-1]
-            op = each.owner
-            if each in self._computed or isinstance(op, Block):
-                self._computed.setdefault(each, None)
-                stack.pop()
-                continue
-            missing = next((found for found in op.operands if found not in self._computed), None)
-            if missing is not None:
-                stack.append(missing)
-                continue
-            self._computed[each] = self._result(op)
-            stack.pop()
-        return self._computed[value]
+        if _walked(value, self._varying, _varies):
+            return None
+        return _walked(value, self._computed, self._result)
 
-    def _result(self, op: Operation) -> Any:
-        """What an operation computes whose operands were looked at; None where one of them is not known."""
+    def _result(self, op: Operation | Block, values: list[Any]) -> Any:
+        """What an operation computes of some values; None where one of them is not known."""
         if isinstance(op, ConstantOp):
             array = known_array(op.result)
             return None if array is None or _repeats(array) > MOST_COMPUTED else array
-        values = [self._computed[operand] for operand in op.operands]
         if not isinstance(op, RelayOp) or any(value is None for value in values):
             return None
         if isinstance(op, TupleOp):
@@ -105,6 +99,31 @@ class Folding:
             raise ProgramTooLarge(f"{op.name}: the constant that it gives has {excess}")
         (found,) = self._interpreter.run_op(op, tuple(values))
         return found
+
+
+def _varies(op: Operation | Block, operands: list[bool]) -> bool:
+    """Whether what an operation computes depends on more than constants, when that is known of its operands."""
+    return not isinstance(op, RelayOp) or any(operands)
+
+
+def _walked(
+    value: SSAValue,
+    found: dict[SSAValue, _T],
+    function: Callable[[Operation | Block, list[_T]], _T],
+) -> _T:
+    """What a function of an owner and of what is found for its operands gives for a value; each is found once."""
+    stack = [value]
+    while stack:
+        each = stack[-1]
+        operands = () if isinstance(each.owner, Block) else each.owner.operands
+        missing = [operand for operand in operands if operand not in found]
+        if missing and each not in found:
+            stack += missing
+            continue
+        stack.pop()
+        if each not in found:
+            found[each] = function(each.owner, [found[operand] for operand in operands])
+    return found[value]
 
 
 def arguments_of(value: SSAValue) -> Iterator[BlockArgument]:

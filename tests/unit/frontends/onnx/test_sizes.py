@@ -7,6 +7,7 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from onnx_models import Array, build, by_import, longs, one_node, operations, untyped
 from xdsl.context import Context
+from xdsl.ir import Operation
 
 import xrelay
 from xrelay.compiler import lower
@@ -14,6 +15,7 @@ from xrelay.dialects.limits import Limits
 from xrelay.errors import CompileError
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.node import MAX_TABLE_BYTES
+from xrelay.interpreters.relay import RelayInterpreter
 from xrelay.memory import largest_share, require_memory
 from xrelay.options import CompileOptions
 from xrelay.runtime.executor import aligned_bytes, allocated
@@ -188,6 +190,29 @@ def test_what_folding_computes_on_the_way_has_limits():
     )
     with pytest.raises(OnnxImportError, match=message):
         import_model(asking, limits=Limits(max_bytes=7999))
+
+
+def test_what_depends_on_inputs_does_not_have_its_weights_computed(monkeypatch: pytest.MonkeyPatch):
+    """`Gather` asks whether its indices are constants."""
+    nodes = [
+        helper.make_node("Exp", ["w"], ["e"]),
+        helper.make_node("MatMul", ["x", "e"], ["product"]),
+        helper.make_node("ArgMax", ["product"], ["place"]),
+        helper.make_node("Gather", ["w", "place"], ["y"]),
+    ]
+    weights = numpy_helper.from_array(np.arange(400, dtype=np.float32).reshape(20, 20), "w")
+    x = helper.make_tensor_value_info("x", NUMBER, [3, 20])
+    asking = build(nodes, [x], [untyped("y")], [weights])
+    computed: list[str] = []
+    run_op = RelayInterpreter.run_op
+
+    def run(self: RelayInterpreter, op: Operation, inputs: tuple[Array, ...]) -> Any:
+        computed.append(op.name)
+        return run_op(self, op, inputs)
+
+    monkeypatch.setattr(RelayInterpreter, "run_op", run)
+    import_model(asking)
+    assert computed == []
 
 
 def test_memory_that_a_converter_does_not_get(monkeypatch: pytest.MonkeyPatch):
