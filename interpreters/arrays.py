@@ -24,7 +24,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.dtypes import DTYPES
-from xrelay.dialects.shapes import is_dynamic, is_tensor_type
+from xrelay.dialects.shapes import is_dynamic, is_tensor_type, tensor_of
 
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
@@ -71,7 +71,8 @@ def counting(count: int) -> Array:
 
 def type_of(array: Array) -> TensorType[AnyDenseElement]:
     """The type of a tensor that holds `array`."""
-    return TensorType(element_type_of(array.dtype), array.shape)
+    type_ = tensor_of(element_type_of(array.dtype), array.shape)
+    return cast(TensorType[AnyDenseElement], type_)
 
 
 def type_bytes(type_: Attribute) -> int:

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.values import TupleGetItemOp, TupleOp, stored_bytes
+from xrelay.dialects.core.blob import stored_bytes
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import MOST_DIMENSIONS, is_tensor_type, tensor_type

@@ -265,7 +265,7 @@ def rotary_embedding(node: Node) -> SSAValue:
     return graph.results([found])[0]
 
 
-CONVERTERS: ConverterTable = {
+MICROSOFT: ConverterTable = {
     "Attention": {1: attention},
     "GroupQueryAttention": {1: group_query_attention},
     "MultiHeadAttention": {1: multi_head_attention},

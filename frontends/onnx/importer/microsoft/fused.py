@@ -199,7 +199,7 @@ def embed_layer_normalization(node: Node) -> list[SSAValue | None]:
     return list(graph.results([normal, tokens, total]))
 
 
-CONVERTERS: ConverterTable = {
+MICROSOFT: ConverterTable = {
     "BiasGelu": {1: gelu},
     "EmbedLayerNormalization": {1: embed_layer_normalization},
     "FastGelu": {1: fast_gelu},

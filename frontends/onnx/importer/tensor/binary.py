@@ -75,7 +75,7 @@ def aligned_operands(node: Node) -> tuple[SSAValue, SSAValue]:
     of the first one. Without the attribute `broadcast` the shapes must be equal.
     """
     broadcast = node.flag("broadcast")
-    axis = node.integer("axis", 0) if node.has_attribute("axis") else None
+    axis = node.integer("axis") if node.has_attribute("axis") else None
     lhs, rhs = node.input(0), node.input(1)
     shapes = node.shape_of(lhs), node.shape_of(rhs)
     if not broadcast:

@@ -20,7 +20,8 @@ from onnx_models import (
 )
 from xdsl.dialects.builtin import NameLoc
 
-from xrelay.dialects.core.values import ONNX_NAME, ConstantOp
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.model_names import ONNX_NAME
 from xrelay.frontends.onnx import OnnxImportError, import_model, load_model
 from xrelay.frontends.onnx.importer.converters import NEWEST_OPSET
 from xrelay.interpreters.relay import interpret
@@ -290,6 +291,11 @@ def test_all_unsupported_nodes_are_listed_at_once():
             r"'pads' is \[0, 0, 0, 0, 0, 0\]: expected 4 numbers",
         ),
         (one_node("MaxPool", [floats(1)], kernel_shape=[2] * 4), "expected one to three numbers"),
+        *(
+            (one_node("Tile", [floats(2, 3)], [tiles, axis], opset=1), "must have one element")
+            for tiles, axis in ((longs(2, 2), longs(1)), (longs(2), longs(0, 1)))
+        ),
+        (one_node("HannWindow", [], [longs(4, 5)], opset=17), r"is \[4, 5\], expected one number"),
         (
             one_node("BatchNormalization", [floats(1, 3, 2, 2)], [floats(3)] * 4, outputs=2),
             r"output 1 \('out1'\) is not supported",
