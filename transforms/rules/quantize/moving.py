@@ -11,6 +11,7 @@ from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.qnn.conversion import QnnQuantizeOp
 from xrelay.dialects.tensor.binary import MaximumOp, MinimumOp
+from xrelay.dialects.tensor.reduce import ReductionOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.dialects.tensor.transform import SplitOp
@@ -34,7 +35,12 @@ MOVES = {**RELAY_MOVES, **MORE_MOVES, **AVERAGED}
 
 
 def moved(op: Operation, kind: Affine) -> Affine:
-    """What the result of an operator stands for that moves integers as they are. Raises Kept where channels mix."""
+    """
+    What the result of an operator stands for that moves integers as they are. Raises Kept where channels mix, and for
+    reductions of nothing, whose infinities and NaN are no integers.
+    """
+    if isinstance(op, ReductionOp) and 0 in shape_of(op.data) and 0 not in shape_of(op.results[0]):
+        raise Kept(f"{op.name} reduces no elements")
     if kind.is_whole:
         return kind
     axis = MOVES[type(op)](op, kind.axis_of(op.operands[0]))
