@@ -35,18 +35,19 @@ MOVES = {**RELAY_MOVES, **MORE_MOVES, **AVERAGED}
 
 
 def moved(op: Operation, kind: Affine) -> Affine:
-    """
-    What the result of an operator stands for that moves integers as they are. Raises Kept where channels mix, and for
-    reductions of nothing, whose infinities and NaN are no integers.
-    """
-    if isinstance(op, ReductionOp) and 0 in shape_of(op.data) and 0 not in shape_of(op.results[0]):
-        raise Kept(f"{op.name} reduces no elements")
+    """What the result of an operator stands for that moves integers as they are. Raises Kept where channels mix."""
     if kind.is_whole:
         return kind
     axis = MOVES[type(op)](op, kind.axis_of(op.operands[0]))
     if axis is None:
         raise Kept(f"{op.name} mixes channels that have scales of their own")
     return replace(kind, axis=axis)
+
+
+def require_elements(op: Operation) -> None:
+    """Raises Kept for reductions of nothing, whose infinities and NaN are no integers."""
+    if isinstance(op, ReductionOp) and 0 in shape_of(op.data) and 0 not in shape_of(op.results[0]):
+        raise Kept(f"{op.name} reduces no elements")
 
 
 def on_integers(op: RelayOp, args: list[Quantized], site: Site) -> SSAValue:
