@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv import conv
-from xrelay.dialects.core import annotation
+from xrelay.dialects.core import annotation, references
 from xrelay.dialects.core import values as core
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.nn import dense, dilate, norm, space, upsampling
@@ -960,22 +960,22 @@ def results_that_are_no_kernel(g: Graph) -> None:
     g.show(reshape.SqueezeOp(g.op(reshape.ReshapeOp(constant, [36, 1]))), BITS)
 
 
-@case(core.RefCreateOp, core.RefReadOp, core.RefWriteOp)
+@case(references.RefCreateOp, references.RefReadOp, references.RefWriteOp)
 def references(g: Graph) -> None:
     x = g.input(g.numbers("float32", 17))
-    cell = g.op(core.RefCreateOp(x))
-    before = g.show(core.RefReadOp(cell), BITS)
-    g.show(core.RefWriteOp(cell, g.op(unary.NegativeOp(before))))
-    after = g.show(core.RefReadOp(cell))
-    g.show(core.RefWriteOp(cell, g.op(binary.AddOp(after, after))))
+    cell = g.op(references.RefCreateOp(x))
+    before = g.show(references.RefReadOp(cell), BITS)
+    g.show(references.RefWriteOp(cell, g.op(unary.NegativeOp(before))))
+    after = g.show(references.RefReadOp(cell))
+    g.show(references.RefWriteOp(cell, g.op(binary.AddOp(after, after))))
     g.returns(before, BITS)
-    g.show(binary.AddOp(g.op(core.RefReadOp(cell)), x))
+    g.show(binary.AddOp(g.op(references.RefReadOp(cell)), x))
     pair = g.op(core.TupleOp([x, g.constant(g.numbers("int8", 3))]))
-    cell = g.op(core.RefCreateOp(pair))
-    g.op(core.RefWriteOp(cell, g.op(core.TupleOp([after, g.input(g.numbers("int8", 3))]))))
-    g.show(core.RefReadOp(cell))
-    empty = g.op(core.RefCreateOp(g.op(core.TupleOp([]))))
-    g.show(core.RefReadOp(empty))
+    cell = g.op(references.RefCreateOp(pair))
+    g.op(references.RefWriteOp(cell, g.op(core.TupleOp([after, g.input(g.numbers("int8", 3))]))))
+    g.show(references.RefReadOp(cell))
+    empty = g.op(references.RefCreateOp(g.op(core.TupleOp([]))))
+    g.show(references.RefReadOp(empty))
 
 
 @case(annotation.StopFusionOp, annotation.CompilerBeginOp, annotation.CompilerEndOp)

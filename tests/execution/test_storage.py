@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, kernel_options
 from xrelay.dialects.conv import conv
+from xrelay.dialects.core import references
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, norm
 from xrelay.dialects.pool import pool
@@ -121,10 +122,10 @@ def operand_is_a_constant(g: Graph, x: SSAValue) -> SSAValue:
 
 @not_in_place
 def operand_is_a_cell(g: Graph, x: SSAValue) -> SSAValue:
-    cell = g.op(core.RefCreateOp(x))
-    value = g.op(core.RefReadOp(cell))
-    g.op(core.RefWriteOp(cell, g.op(unary.NegativeOp(value))))
-    return g.op(core.RefReadOp(cell))
+    cell = g.op(references.RefCreateOp(x))
+    value = g.op(references.RefReadOp(cell))
+    g.op(references.RefWriteOp(cell, g.op(unary.NegativeOp(value))))
+    return g.op(references.RefReadOp(cell))
 
 
 @not_in_place

@@ -83,6 +83,10 @@ def test_the_operator_of_the_examples_works(tmp_path: Path):
     for path, code, places in examples:
         file = package / path
         source = file.read_text()
+        if not places:  # Above the line that collects the operators of a file.
+            source = re.sub(
+                r"^(?=\w+ = operators\()", f"{code}\n\n", source, count=1, flags=re.MULTILINE
+            )
         for number, place in enumerate(places):
             source = _added(source, "" if number else code, *place)
         file.write_text(source)

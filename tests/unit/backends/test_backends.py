@@ -287,6 +287,21 @@ def test_backends_that_cannot_be_used(name: str, message: str) -> None:
         find_backend(name)
 
 
+def test_backends_that_take_some_operators() -> None:
+    """Those that are named, and all without names."""
+    graph = Graph()
+    x = graph.input(np.ones((2, 3), np.float32))
+    for op in (rectified := ReluOp(x), exponential := ExpOp(x)):
+        graph.show(op)
+    graph.module()
+    for name, taken in (("", True), (":nn.relu,exp", True), (":nn.relu", False)):
+        backend = find_backend(f"onnxruntime{name}")
+        assert isinstance(backend.supports(rectified, rectified.operand_types), Yes)
+        answer = backend.supports(exponential, exponential.operand_types)
+        assert isinstance(answer, Yes if taken else No)
+        assert taken or "not among the operators" in str(answer)
+
+
 @pytest.mark.parametrize(
     "backends", ["numpy", 3, NumpyBackend(), [NumpyBackend], [["numpy"]], iter(["numpy"])]
 )

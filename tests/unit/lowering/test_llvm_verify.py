@@ -34,7 +34,8 @@ from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, context, kernel_options, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.dialects.core.values import ConstantOp, RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.constants import constant_op
