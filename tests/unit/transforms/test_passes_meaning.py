@@ -26,7 +26,7 @@ from xrelay.tools.universe import XRELAY_UNIVERSE
 from xrelay.transforms.rules.pass_sequence import PassSequence
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 
-LARGE = 21
+LARGE = 15
 """The large programs of a pass, which are run on all kinds of inputs."""
 SMALL = 120
 """The small ones, which are run on one kind."""
