@@ -140,6 +140,11 @@ def array_refusal(type_: TensorType[Attribute]) -> str | None:
     return None
 
 
+def same_shape(lhs: Shape, rhs: Shape) -> bool:
+    """Whether two shapes are equal. Those of different ranks are not, whatever their first lengths are."""
+    return len(lhs) == len(rhs) and all(map(eq, lhs, rhs))
+
+
 def element_count(shape: Shape) -> int:
     """Number of elements, or DYNAMIC_INDEX when a dimension is unknown (and none is 0)."""
     if 0 in shape:

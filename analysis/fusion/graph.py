@@ -28,7 +28,7 @@ from xrelay.dialects.core.values import (
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.dialects.shapes import is_dynamic
+from xrelay.dialects.shapes import is_dynamic, same_shape
 from xrelay.dialects.traits import (
     HasPatternKind,
     NonComputational,
@@ -239,5 +239,5 @@ def _same_shape(operand: Attribute, result: Attribute) -> bool:
     return (
         isinstance(operand, TensorType)
         and isinstance(result, TensorType)
-        and operand.get_shape() == result.get_shape()
+        and same_shape(operand.get_shape(), result.get_shape())
     )

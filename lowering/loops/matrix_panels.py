@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import hint
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import Spacing
@@ -40,7 +41,7 @@ FAR_PACK_CYCLES = 5
 
 def panel_tile(plan: PanelPlan, parameters: Parameters) -> Tiling:
     """The tile that parameters state."""
-    vectors, rows = plan.vectors, plan.product.rows
+    vectors, rows = plan.vectors, hint(plan.product.rows)
     names = ("", "rows", "vectors")
     return tile_parameters(parameters, plan.tiling, 1, rows, vectors, names)
 
@@ -130,8 +131,8 @@ def emit_panels(
             dot.image.storage,
         )
         w = b.address(right.pointer, right.weights(b, member, panel, first), dot.weight.storage)
-        vectors = len(totals) // tiling.columns
-        rows = [i * row_step for i in range(tiling.columns)]
+        vectors = len(totals) // where.positions
+        rows = [i * row_step for i in range(where.positions)]
         columns = [v * lanes * dot.group for v in range(vectors)]
         whole = steps - steps % UNROLLED_STEPS
         for begin, count in ((0, whole), (whole, steps - whole)):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.nn import norm
 from xrelay.lowering.emit.context import KernelContext, VectorBody
 from xrelay.lowering.emit.elements import wide
@@ -152,7 +153,7 @@ def _softmax_of_rows(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -
         return
     *outer, rows, length = shape
     short = length <= SHORT_ROW * ctx.target.lanes(kind.bytes)
-    together = SOFTMAX_ROWS if short and rows >= SOFTMAX_ROWS else 1
+    together = SOFTMAX_ROWS if short and (is_open(rows) or rows >= SOFTMAX_ROWS) else 1
     code = _SoftmaxOfRow(ctx, op, sink, together)
     rest = rows % together
     for start, count, size in ((0, rows // together, together), (rows - rest, rest, 1)):
