@@ -37,6 +37,8 @@ LEAST = 2
 """The least value of a symbol: lengths of 0 and 1 behave differently (broadcasting, empty loops), and are numbers."""
 MOST = 2**31 - 1
 """The greatest value of a symbol."""
+LIKELY = 32
+"""Choices are made for lengths of so much at least: a program serves long ones as well as short ones, and these take time."""
 MOST_TERMS = 64
 MOST_FACTOR = 2**62
 """Sums of more terms, or with larger factors, pin their symbols."""
@@ -44,6 +46,21 @@ MOST_FACTOR = 2**62
 RELATIONS: dict[str, Callable[[float, float], bool]] = {
     "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
 }  # fmt: skip
+
+
+def _div(lhs: float, rhs: float) -> float:
+    return lhs // rhs
+
+
+def _min(lhs: float, rhs: float) -> float:
+    return min(lhs, rhs)
+
+
+def _max(lhs: float, rhs: float) -> float:
+    return max(lhs, rhs)
+
+
+OPERATIONS: dict[str, Callable[[float, float], float]] = {"div": _div, "min": _min, "max": _max}
 
 
 class Pinned(Exception):
@@ -63,6 +80,7 @@ class Atom:
     left: Polynomial
     right: Polynomial
     hint: int
+    likely: int
     bounds: Bounds
     symbols: frozenset[int]
 
@@ -98,7 +116,8 @@ class Scope:
         number = len(self.symbols)
         self.symbols.append(name)
         own = frozenset((number,))
-        self.atoms.append(Atom("symbol", (), (), hint, (LEAST, MOST), own))
+        likely = max(hint, LIKELY)
+        self.atoms.append(Atom("symbol", (), (), hint, likely, (LEAST, MOST), own))
         return self.length((((number,), 1),))
 
     # -- polynomials ------------------------------------------------------------------------------
@@ -118,6 +137,11 @@ class Scope:
         return sum(
             factor * prod(self.atoms[each].hint for each in atoms) for atoms, factor in value
         )
+
+    def likely(self, value: Polynomial) -> int:
+        """The value that choices are made for."""
+        numbers = self.atoms
+        return sum(factor * prod(numbers[each].likely for each in atoms) for atoms, factor in value)
 
     def bounds(self, value: Polynomial) -> Bounds:
         """Between what the value is certain to lie."""
@@ -174,15 +198,16 @@ class Scope:
         return (((number,), 1),)
 
     def _made(self, operation: str, left: Polynomial, right: Polynomial) -> Atom:
-        first, second = self.hint(left), self.hint(right)
         (low, high), (least, most) = self.bounds(left), self.bounds(right)
+        code = OPERATIONS[operation]
         if operation == "div":
-            hint, bounds = first // second, _quotient((low, high), (least, most))
+            bounds = _quotient((low, high), (least, most))
         else:
-            choose = min if operation == "min" else max
-            hint, bounds = choose(first, second), (choose(low, least), choose(high, most))
+            bounds = code(low, least), code(high, most)
+        hint = int(code(self.hint(left), self.hint(right)))
+        likely = int(code(self.likely(left), max(self.likely(right), 1)))
         symbols = self.symbols_in(left) | self.symbols_in(right)
-        return Atom(operation, left, right, hint, bounds, symbols)
+        return Atom(operation, left, right, hint, likely, bounds, symbols)
 
     # -- decisions --------------------------------------------------------------------------------
 
@@ -346,7 +371,7 @@ class Length:
     def __init__(self, scope: Scope, value: Polynomial):
         self.scope, self.value = scope, value
         self.hint = scope.hint(value)
-        """The number in the first call. Only what any number serves may be chosen by it."""
+        """The number in the first call."""
 
     def __hash__(self) -> int:
         return hash((id(self.scope), self.value))
@@ -532,21 +557,27 @@ def is_open_type(type_: Attribute) -> bool:
     return isinstance(type_, TensorType) and any(map(is_open, type_.get_shape()))
 
 
-def hinted_type(type_: Attribute) -> Attribute:
-    """A type with numbers for its lengths: those of the first call."""
+def likely_type(type_: Attribute) -> Attribute:
+    """A type with numbers for its lengths: those that choices are made for."""
     if isinstance(type_, TupleType):
-        return TupleType([cast(TypeAttribute, hinted_type(each)) for each in type_.types.data])
+        return TupleType(tuple(cast(TypeAttribute, likely_type(each)) for each in type_.types.data))
     if not is_open_type(type_):
         return type_
     tensor = cast("TensorType[Attribute]", type_)
-    return TensorType(tensor.element_type, tuple(map(hint, tensor.get_shape())))
+    return TensorType(tensor.element_type, tuple(map(likely, tensor.get_shape())))
 
 
 def hint(value: int) -> int:
-    """
-    A number, for a length that of the first call. What is chosen by it must serve all lengths: it is no guard.
-    """
+    """A number; for a length that of the first call. It is no guard, and nothing may rely on it."""
     return cast(Length, value).hint if is_open(value) else value
+
+
+def likely(value: int) -> int:
+    """A number; for a length the one that choices are made for, which must serve all lengths: it is no guard."""
+    if not is_open(value):
+        return value
+    length = cast(Length, value)
+    return length.scope.likely(length.value)
 
 
 def certainly(value: int, number: int) -> bool:

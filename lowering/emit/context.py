@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import i8, i64
 from xdsl.ir import SSAValue
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT
-from xrelay.dialects.lengths import certainly, hint, is_open
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
@@ -208,7 +208,7 @@ class KernelContext:
         if self.team.size == 1:
             b.loop_nest(extents, body)
             return
-        while count < len(extents) and hint(prod(extents[:count])) < ENOUGH_TASKS:
+        while count < len(extents) and likely(prod(extents[:count])) < ENOUGH_TASKS:
             count += 1
         with self._shared_rounds(prod(extents[:count])) as task:
             indices = b.unflatten(task, extents[:count])
@@ -224,7 +224,7 @@ class KernelContext:
             with b.loop(start, stop) as i:
                 yield i
             return
-        each = max(1, hint(rounds) // (MOST_TASKS_PER_THREAD * self.team.size))
+        each = max(1, likely(rounds) // (MOST_TASKS_PER_THREAD * self.team.size))
         count, loop = -(-rounds // each), self._loops
         self._loops += 1
 
@@ -254,7 +254,7 @@ class KernelContext:
         if (
             self.team.size == 1
             or any(certainly(extent, 0) for extent in extents)
-            or hint(prod(extents)) >= ROUNDS_PER_THREAD * self.team.size
+            or likely(prod(extents)) >= ROUNDS_PER_THREAD * self.team.size
         ):
             self.tasks(
                 extents,

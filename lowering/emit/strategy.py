@@ -55,7 +55,7 @@ class Site:
 
     @property
     def likely(self) -> "Site":
-        """The site at the lengths of the first call: what is chosen by it must serve all lengths."""
+        """The site at likely lengths: what is chosen by it must serve all lengths."""
         if not has_lengths(self.op):
             return self
         op, operands = with_likely_lengths(self.op)

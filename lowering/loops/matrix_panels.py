@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.lengths import hint
+from xrelay.dialects.lengths import likely
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import Spacing
@@ -41,7 +41,7 @@ FAR_PACK_CYCLES = 5
 
 def panel_tile(plan: PanelPlan, parameters: Parameters) -> Tiling:
     """The tile that parameters state."""
-    vectors, rows = plan.vectors, hint(plan.product.rows)
+    vectors, rows = plan.vectors, likely(plan.product.rows)
     names = ("", "rows", "vectors")
     return tile_parameters(parameters, plan.tiling, 1, rows, vectors, names)
 

@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.lengths import certainly, hint, is_open, smaller
+from xrelay.dialects.lengths import certainly, is_open, likely, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
@@ -78,6 +78,9 @@ Range: TypeAlias = tuple[Index, Index]
 STREAM_AHEAD_BYTES = 8192
 """How far before their use weights that are used once are asked for."""
 
+NARROW = (4, 2, 1)
+"""The columns of tiles for lengths that are less than the columns of others, largest first."""
+
 TASKS_PER_THREAD = 8
 """So many tasks keep the shares of the threads nearly equal."""
 
@@ -109,14 +112,21 @@ class TileGrid:
 
     def alternatives(self) -> tuple["TileGrid", ...]:
         """
-        The grids one of which has the tiles: this one; and where the width may be less than that of a tile, one with
-        tiles of single columns for such widths.
+        The grids one of which has the tiles: this one; and where the width may be less than that of a tile, those with
+        narrower tiles for such widths.
         """
-        fits = smaller(1, self.width // self.tiling.columns)
-        if not is_open(fits):
-            return (self,)
-        narrow = replace(self.tiling, columns=1)
-        return replace(self, exists=fits), replace(self, tiling=narrow, exists=1 - fits)
+        found: list[TileGrid] = []
+        wider = 0
+        for columns in (self.tiling.columns, *NARROW):
+            if columns > self.tiling.columns or (found and columns == self.tiling.columns):
+                continue
+            fits = smaller(1, self.width // columns)
+            tiling = replace(self.tiling, columns=columns)
+            found.append(replace(self, tiling=tiling, exists=fits - wider))
+            if not is_open(fits):
+                break
+            wider = fits
+        return tuple(found)
 
     def parts(self, lanes: int) -> Iterator[tuple[int, int, list[int]]]:
         """
@@ -150,14 +160,14 @@ class TileGrid:
 
 def _tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
     """So many that the blocks are of nearly equal size."""
-    tiles = hint(grid.rows_of_tiles * grid.columns_of_tiles)
-    everything = hint(grid.height * grid.width)
+    tiles = likely(grid.rows_of_tiles * grid.columns_of_tiles)
+    everything = likely(grid.height * grid.width)
     positions = positions_per_block(ctx.target, grid.position_bytes, everything, grid.weight_bytes)
     count = max(1, positions // grid.tiling.positions) if positions < everything else tiles
     number = blocks(tiles, count)
     if ctx.team.size > 1:
         wanted = ctx.team.size * TASKS_PER_THREAD
-        number = min(tiles, max(number, blocks(wanted, hint(prod(grid.batch) * panels))))
+        number = min(tiles, max(number, blocks(wanted, likely(prod(grid.batch) * panels))))
     return blocks(tiles, number)
 
 

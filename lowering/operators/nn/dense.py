@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.lengths import certainly, hint, is_open
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp, MatrixProductOp
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
@@ -147,8 +147,8 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
     lanes = ctx.target.lanes(matrices.kind.bytes)
     block, across = _tile(
         ctx.target,
-        hint(matrices.rows),
-        hint(matrices.columns),
+        likely(matrices.rows),
+        likely(matrices.columns),
         lanes,
         ctx.parameters,
         by_columns=by_columns,
@@ -161,7 +161,7 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
             width = across
             if rows < block:
                 width = _columns_at_once(
-                    ctx.target, rows, hint(matrices.columns), lanes, by_columns=by_columns
+                    ctx.target, rows, likely(matrices.columns), lanes, by_columns=by_columns
                 )
 
             def tile(
@@ -237,7 +237,7 @@ def _tile_of_dots(
     """Both operands are read along the depth: dot products of several rows and columns."""
     b, kind = p.ctx.b, p.kind
     # Where A is stored by columns, its elements along the depth are not neighbours.
-    lanes = min(p.ctx.target.lanes(kind.bytes), max(1, hint(p.depth)))
+    lanes = min(p.ctx.target.lanes(kind.bytes), max(1, likely(p.depth)))
     lanes = lanes if certainly(p.a.column_step, 1) else 1
     whole = p.depth - p.depth % lanes
     a_origin, b_origin = p.origin(p.a, starts[0]), p.origin(p.b, starts[1])

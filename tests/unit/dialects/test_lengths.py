@@ -20,9 +20,9 @@ from xrelay.dialects.lengths import (
     certainly,
     common_divisor,
     hint,
-    hinted_type,
     is_open_type,
     larger,
+    likely_type,
     polynomial,
     smaller,
 )
@@ -189,7 +189,7 @@ def test_lengths_stand_in_types() -> None:
     assert type_ == TensorType(f32, (n, 3))
     assert type_ != TensorType(f32, (n * 2, 3))
     assert is_open_type(type_)
-    assert hinted_type(type_) == TensorType(f32, (8, 3))
+    assert likely_type(type_) == TensorType(f32, (32, 3))
     assert not scope.guards
     assert type_ != TensorType(f32, (4, 3)), "which is a decision"
     assert program(scope).at([(4,)]) is None
