@@ -42,11 +42,11 @@ def open_lengths(program: Program, scope: Scope) -> OpenLengths:
         for axis, shape in reversed(list(enumerate(_shape(port))))
     }
     symbols = range(len(scope.symbols))
+    bounds = [scope.atoms[symbol].bounds for symbol in symbols]
     return OpenLengths(
         tuple(scope.symbols),
         tuple(places[(((symbol,), 1),)] for symbol in symbols),
-        LEAST,
-        MOST,
+        tuple((int(low), int(high)) for low, high in bounds),
         tuple((atom.operation, atom.left, atom.right) for atom in scope.atoms[len(symbols) :]),
         tuple((guard.value, guard.relation) for guard in scope.guards),
         tuple(scope.table),
@@ -54,7 +54,10 @@ def open_lengths(program: Program, scope: Scope) -> OpenLengths:
         tuple(map(_shape, program.outputs)),
         polynomial(program.workspace_bytes),
         (
-            *(f"{name} >= {LEAST}" for name in scope.symbols),
+            *(
+                f"{low:.0f} <= {name} <= {high:.0f}"
+                for name, (low, high) in zip(scope.symbols, bounds, strict=True)
+            ),
             *map(scope.condition, scope.guards),
         ),
     )

@@ -18,7 +18,7 @@ Source: symbolic integers of PyTorch (SymInt), shape polymorphism of JAX.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd, inf, prod
 from operator import eq, ge, gt, index, le, lt, ne
 from typing import TypeAlias, cast
@@ -226,8 +226,30 @@ class Scope:
         stated = relation if holds else _OPPOSITE[relation]
         if stated == "==" and len(self.symbols_in(value)) == 1:
             self.pin(value, asked=False)
-        self.guards[Guard(value, stated)] = None
+        if not self._narrow(value, stated):
+            self.guards[Guard(value, stated)] = None
         return holds
+
+    def _narrow(self, value: Polynomial, relation: str) -> bool:
+        """Whether a relation to 0 is one of a single symbol to a number, which is then part of the symbol's bounds."""
+        *constant, (atoms, factor) = value
+        if relation in ("==", "!=") or len(atoms) != 1 or atoms[0] >= len(self.symbols):
+            return False
+        if any(others for others, _ in constant):
+            return False
+        known = sum(number for _, number in constant)
+        # factor * n + known > 0, and the like with < for the opposite sign.
+        if relation in ("<", "<="):
+            factor, known = -factor, -known
+        least = 1 - known if relation in ("<", ">") else -known
+        atom = self.atoms[atoms[0]]
+        low, high = atom.bounds
+        if factor > 0:
+            low = max(low, -(-least // factor))
+        else:
+            high = min(high, least // factor)
+        self.atoms[atoms[0]] = replace(atom, bounds=(low, high))
+        return True
 
     def pin(self, value: Polynomial, *, asked: bool = True) -> int:
         """Raises Pinned for the symbols in a polynomial."""

@@ -51,9 +51,8 @@ class OpenLengths:
     """The names of the first atoms."""
     sources: tuple[tuple[int, int], ...]
     """An input and an axis of it that has the length, for each symbol."""
-    least: int
-    most: int
-    """What symbols are between, both included."""
+    bounds: tuple[tuple[int, int], ...]
+    """What each symbol is between, both included."""
     atoms: tuple[tuple[str, Polynomial, Polynomial], ...]
     """The atoms behind the symbols."""
     guards: tuple[tuple[Polynomial, str], ...]
@@ -77,7 +76,8 @@ class OpenLengths:
     def at(self, shapes: Sequence[Sequence[int]]) -> KnownLengths | None:
         """What follows from the shapes of all inputs; None when the program does not serve them."""
         symbols = [shapes[number][axis] for number, axis in self.sources]
-        if not all(self.least <= each <= self.most for each in symbols):
+        pairs = zip(symbols, self.bounds, strict=True)
+        if not all(least <= each <= most for each, (least, most) in pairs):
             return None
         atoms = list(symbols)
         for operation, left, right in self.atoms:

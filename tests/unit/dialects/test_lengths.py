@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import TensorType, f32
 
 from xrelay.dialects.lengths import (
-    LEAST,
-    MOST,
     Pinned,
     Scope,
     certainly,
@@ -49,8 +47,7 @@ def program(scope: Scope, *values: int) -> OpenLengths:
     return OpenLengths(
         tuple(scope.symbols),
         tuple((0, i) for i in range(symbols)),
-        LEAST,
-        MOST,
+        tuple((int(each.bounds[0]), int(each.bounds[1])) for each in scope.atoms[:symbols]),
         atoms,
         tuple((each.value, each.relation) for each in scope.guards),
         tuple(map(polynomial, values)),
