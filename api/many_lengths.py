@@ -48,7 +48,7 @@ def open_lengths(program: Program, scope: Scope) -> OpenLengths:
         tuple(places[(((symbol,), 1),)] for symbol in symbols),
         tuple((int(low), int(high)) for low, high in bounds),
         tuple((atom.operation, atom.left, atom.right) for atom in scope.atoms[len(symbols) :]),
-        tuple((guard.value, guard.relation) for guard in scope.guards),
+        tuple((guard.value, guard.relation) for guard in scope.conditions()),
         tuple(scope.table),
         tuple(map(_shape, program.inputs)),
         tuple(map(_shape, program.outputs)),
@@ -58,7 +58,7 @@ def open_lengths(program: Program, scope: Scope) -> OpenLengths:
                 f"{low:.0f} <= {name} <= {high:.0f}"
                 for name, (low, high) in zip(scope.symbols, bounds, strict=True)
             ),
-            *map(scope.condition, scope.guards),
+            *map(scope.condition, scope.conditions()),
         ),
     )
 

@@ -17,14 +17,17 @@ Source: symbolic integers of PyTorch (SymInt), shape polymorphism of JAX.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import gcd, inf, prod
 from operator import eq, ge, gt, index, le, lt, ne
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import TensorType, TupleType
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, TupleType, i64
+from xdsl.ir import Attribute, Data, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
 
 Monomial: TypeAlias = tuple[int, ...]
 """A product of atoms, by their numbers in ascending order; nothing is 1."""
@@ -101,6 +104,9 @@ class Scope:
     """Their names; symbol i is atom i."""
     atoms: list[Atom] = field(default_factory=list[Atom])
     guards: dict[Guard, None] = field(default_factory=dict[Guard, None])
+    """What is equal, and what is not."""
+    ranges: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
+    """The bounds of sums that are decided."""
     pinned: set[int] = field(default_factory=set[int])
     """The symbols that have to be numbers."""
     asked: set[int] = field(default_factory=set[int])
@@ -152,6 +158,10 @@ class Scope:
             for each in atoms:
                 ends = _product(ends, self.atoms[each].bounds)
             low, high = low + ends[0], high + ends[1]
+        if self.ranges and value:
+            core, factor, known = _core(value)
+            least, most = sorted(factor * end + known for end in self.ranges.get(core, (-inf, inf)))
+            low, high = max(low, least), min(high, most)
         return low, high
 
     def symbols_in(self, value: Polynomial) -> frozenset[int]:
@@ -226,30 +236,49 @@ class Scope:
         stated = relation if holds else _OPPOSITE[relation]
         if stated == "==" and len(self.symbols_in(value)) == 1:
             self.pin(value, asked=False)
-        if not self._narrow(value, stated):
-            self.guards[Guard(value, stated)] = None
+        if stated in ("==", "!="):
+            sign = 1 if value[-1][1] > 0 else -1
+            self.guards[Guard(_times(value, sign), stated)] = None
+        else:
+            self._narrow(value, stated)
         return holds
 
-    def _narrow(self, value: Polynomial, relation: str) -> bool:
-        """Whether a relation to 0 is one of a single symbol to a number, which is then part of the symbol's bounds."""
-        *constant, (atoms, factor) = value
-        if relation in ("==", "!=") or len(atoms) != 1 or atoms[0] >= len(self.symbols):
-            return False
-        if any(others for others, _ in constant):
-            return False
-        known = sum(number for _, number in constant)
-        # factor * n + known > 0, and the like with < for the opposite sign.
+    def _narrow(self, value: Polynomial, relation: str) -> None:
+        """Narrows the bounds of what has a relation of order to 0, which is a condition from now on."""
+        core, factor, known = _core(value)
+        # factor * core + known is at least 0 or 1, or the same of the opposite.
         if relation in ("<", "<="):
             factor, known = -factor, -known
-        least = 1 - known if relation in ("<", ">") else -known
-        atom = self.atoms[atoms[0]]
-        low, high = atom.bounds
+        least = (1 if relation in ("<", ">") else 0) - known
+        symbol = self._symbol(core)
+        low, high = self.ranges.get(core, (-inf, inf))
+        if symbol is not None:
+            low, high = self.atoms[symbol].bounds
         if factor > 0:
             low = max(low, -(-least // factor))
         else:
             high = min(high, least // factor)
-        self.atoms[atoms[0]] = replace(atom, bounds=(low, high))
-        return True
+        if symbol is not None:
+            self.atoms[symbol] = replace(self.atoms[symbol], bounds=(low, high))
+        else:
+            self.ranges[core] = low, high
+
+    def _symbol(self, value: Polynomial) -> int | None:
+        """The symbol that a polynomial is, if it is one."""
+        if len(value) != 1 or len(value[0][0]) != 1 or value[0][1] != 1:
+            return None
+        number = value[0][0][0]
+        return number if number < len(self.symbols) else None
+
+    def conditions(self) -> list[Guard]:
+        """What the lengths have to meet beside the bounds of the symbols."""
+        found = list(self.guards)
+        for core, (low, high) in self.ranges.items():
+            if low > -inf:
+                found.append(Guard(_sum(core, _number(-int(low))), ">="))
+            if high < inf:
+                found.append(Guard(_sum(core, _number(-int(high))), "<="))
+        return found
 
     def pin(self, value: Polynomial, *, asked: bool = True) -> int:
         """Raises Pinned for the symbols in a polynomial."""
@@ -319,6 +348,16 @@ def _quotient(value: Bounds, by: Bounds) -> Bounds:
 
     ends = [divided(number, divisor) for number in value for divisor in divisors]
     return min(ends), max(ends)
+
+
+def _core(value: Polynomial) -> tuple[Polynomial, int, int]:
+    """A sum as a factor times another one without a constant, of which the last factor is positive, and a constant."""
+    rest = tuple(each for each in value if each[0])
+    if not rest:
+        return (), 1, sum(factor for _, factor in value)
+    common = gcd(*(factor for _, factor in rest)) * (1 if rest[-1][1] > 0 else -1)
+    core = tuple((atoms, factor // common) for atoms, factor in rest)
+    return core, common, sum(factor for atoms, factor in value if not atoms)
 
 
 def _number(value: int) -> Polynomial:
@@ -639,3 +678,44 @@ def _extreme(operation: str, lhs: int, rhs: int) -> int:
 def polynomial(value: int) -> Polynomial:
     """A number as a polynomial."""
     return cast(Length, value).value if is_open(value) else _number(value)
+
+
+@irdl_attr_definition
+class LengthsAttr(Data[tuple[int, ...]]):
+    """
+    Whole numbers some of which are lengths, in the place of an `array<i64: …>`, whose bytes cannot hold them. It is
+    written, and not read.
+    """
+
+    name = "relay.lengths"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int, ...]:
+        parser.raise_error("lengths have no meaning outside of the program that they are of")
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(", ".join(map(str, self.data)))
+
+    def get_values(self) -> tuple[int, ...]:
+        """The numbers."""
+        return self.data
+
+    def iter_values(self) -> Iterator[int]:
+        """The numbers."""
+        return iter(self.data)
+
+    def get_element_type(self) -> IntegerType:
+        """That of 64-bit numbers."""
+        return i64
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+def length_array(values: Iterable[int]) -> DenseArrayBase[IntegerType]:
+    """A property that holds numbers, among them lengths: `array<i64: …>`, or what passes for one."""
+    numbers = tuple(values)
+    if any(map(is_open, numbers)):
+        return cast("DenseArrayBase[IntegerType]", LengthsAttr(numbers))
+    return DenseArrayBase.from_list(i64, numbers)

@@ -172,7 +172,7 @@ def compatible(lhs: Attribute, rhs: Attribute) -> bool:
 
 def same_type(lhs: Attribute, rhs: Attribute) -> bool:
     """Whether two types are equal, without recursion into tuples and in the time of `compatible`."""
-    return _leaves_agree(lhs, rhs, eq)
+    return _leaves_agree(lhs, rhs, _same_tensor)
 
 
 def _leaves_agree(
@@ -196,6 +196,12 @@ def _leaves_agree(
         elif not agree(left, right):
             return False
     return True
+
+
+def _same_tensor(lhs: Attribute, rhs: Attribute) -> bool:
+    if not is_tensor_type(lhs) or not is_tensor_type(rhs):
+        return lhs == rhs
+    return lhs.get_num_dims() == rhs.get_num_dims() and lhs == rhs
 
 
 def _same_but_for_dimensions(lhs: Attribute, rhs: Attribute) -> bool:

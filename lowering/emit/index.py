@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import copysign, gcd
-from typing import TypeAlias, TypeGuard, TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar, cast
 
-from xdsl.dialects import arith, llvm
+from xdsl.dialects import arith, llvm, vector
 from xdsl.dialects.builtin import VectorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -126,11 +126,25 @@ class IndexBuilder:
 
     def constant(self, type_: Attribute, value: float, lanes: int = 1) -> SSAValue:
         """A number of a scalar type, in every lane."""
+        if is_open(value):
+            return self._length_as(type_, cast(int, value), lanes)
         if is_integer_type(type_):
             return self.attribute(whole_number(type_, int(value), lanes))
         assert isinstance(type_, FloatType)
         number = nearest_float(value, type_)
         return self.attribute(float_number(type_, number, lanes, copysign(1.0, number)))
+
+    def _length_as(self, type_: Attribute, value: int, lanes: int) -> SSAValue:
+        """A length as a number of a type."""
+        number = self.index(value)
+        if isinstance(type_, FloatType):
+            number = self.insert(arith.SIToFPOp(number, type_)).result
+        elif type_ != i64:
+            assert is_integer_type(type_) and type_.width.data < 64
+            number = self.insert(arith.TruncIOp(number, type_)).result
+        if lanes == 1:
+            return number
+        return self.insert(vector.BroadcastOp(number, VectorType(type_, [lanes]))).vector
 
     def index(self, value: Index) -> SSAValue:
         """An index as a value."""

@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
-from xrelay.dialects.lengths import hint, is_open_type
+from xrelay.dialects.lengths import hint, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode, leaf_types
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -136,6 +136,19 @@ def build_kernel(
     return Kernel(function, ctx.scratch_bytes, packings, is_open)
 
 
+def require_elements(group: Group) -> None:
+    """
+    Sees to it that tensors whose lengths are known when the program runs have elements, which becomes a condition:
+    loops of kernels count on it.
+    """
+    for value in values_of(group):
+        if is_open_type(value.type):
+            for type_ in leaf_types(value.type):
+                for length in type_.get_shape():
+                    if is_open(length) and length < 1:
+                        int(length)  # There are none: a program for this length alone.
+
+
 def values_of(group: Group) -> Iterator[SSAValue]:
     """The values of a group."""
     yield from group.params
@@ -159,6 +172,7 @@ def _require_code(group: Group) -> None:
 
 def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> None:
     _require_code(group)
+    require_elements(group)
     chosen = {choice.op: choice for choice in choices}
 
     def emit(op: Operation, sink: Sink) -> None:

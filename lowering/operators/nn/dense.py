@@ -174,7 +174,7 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
             ) -> None:
                 member, i = at
                 a, b_start = (b.mul(member, size) for size in sizes)
-                row = b.add(first, b.mul(i, block))
+                row = b.add(first, b.mul(i, rows))
                 code(matrices, (a, b_start), (row, column), rows, count, finish(member))
 
             ctx.vector_tasks((batch, count), matrices.columns, width, tile)

@@ -49,7 +49,7 @@ def program(scope: Scope, *values: int) -> OpenLengths:
         tuple((0, i) for i in range(symbols)),
         tuple((int(each.bounds[0]), int(each.bounds[1])) for each in scope.atoms[:symbols]),
         atoms,
-        tuple((each.value, each.relation) for each in scope.guards),
+        tuple((each.value, each.relation) for each in scope.conditions()),
         tuple(map(polynomial, values)),
         (tuple((((i,), 1),) for i in range(symbols)),),
         (),
@@ -134,7 +134,7 @@ def test_what_holds_for_all_lengths_is_no_guard() -> None:
     assert prod((n, 3, 4)) == 12 * n
     assert common_divisor(n * 12 + m * 18) == 6
     assert divmod(n * 4, 2) == (n * 2, 0)
-    assert not scope.guards
+    assert not scope.conditions()
 
 
 def test_what_does_not_is_one() -> None:
@@ -187,7 +187,7 @@ def test_lengths_stand_in_types() -> None:
     assert type_ != TensorType(f32, (n * 2, 3))
     assert is_open_type(type_)
     assert likely_type(type_) == TensorType(f32, (32, 3))
-    assert not scope.guards
+    assert not scope.conditions()
     assert type_ != TensorType(f32, (4, 3)), "which is a decision"
     assert program(scope).at([(4,)]) is None
     assert n != Scope().symbol("n", 8), "those of another program"

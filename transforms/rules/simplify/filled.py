@@ -3,7 +3,7 @@
 import numpy as np
 from xdsl.ir import SSAValue, TypeAttribute
 
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_tensor_type, same_type
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
 from xrelay.dialects.tensor.like import (
@@ -75,7 +75,7 @@ def _dtype(value: SSAValue) -> TypeAttribute:
 def scalar_operand(op: BroadcastBinaryOp, emit: Emitter) -> SSAValue | None:
     """x + ones(…) ──► x + 1, where x has the type of the result."""
     for index, (filled, other) in enumerate(((op.lhs, op.rhs), (op.rhs, op.lhs))):
-        if other.type != op.result.type or not has_static_type(other):
+        if not same_type(other.type, op.result.type) or not has_static_type(other):
             continue
         match filled.owner:
             case ZerosOp() | ZerosLikeOp():
