@@ -29,7 +29,8 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.fusion.plan import FusionOptions
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.collector import collector_paused
-from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
+from xrelay.dialects.core.blob import Blob, BlobAttr
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.lengths import Scope, hint
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
@@ -168,8 +169,6 @@ def read_mlir(path: Path, limits: Limits = DEFAULT_LIMITS) -> ModuleOp:
 
     Raises CompileError with the place in the file, also for a constant that exceeds `limits`.
     """
-    from xrelay.runtime.weights import read_weights, weights_path
-
     content = read_bytes(path)
     try:
         places: Places = {}
@@ -178,9 +177,7 @@ def read_mlir(path: Path, limits: Limits = DEFAULT_LIMITS) -> ModuleOp:
             verify_program(module)
         except VerifyException as error:
             raise CompileError(verify_failure(module, error, places)) from error
-        side_file = weights_path(path)
-        if os.path.exists(side_file):
-            attach_weights(module, read_weights(side_file))
+        attach_side_file(module, path)
     except ParseError as error:
         raise CompileError(str(error).strip()) from error
     except VerifyException as error:
@@ -270,6 +267,21 @@ def check_strings(text: str, name: str) -> None:
             raise CompileError(f"'{name}', line {line}: expected a complete string literal")
 
 
+def attach_side_file(module: ModuleOp, path: Path) -> None:
+    """
+    Gives the constants of a program in a file the bytes that lie beside it, where there are any.
+
+    Raises DiagnosticException (ModelError) for a damaged file.
+    """
+    if not missing_weights(module):
+        return
+    from xrelay.runtime.weights import read_weights, weights_path
+
+    side_file = weights_path(path)
+    if os.path.exists(side_file):
+        attach_weights(module, read_weights(side_file))
+
+
 def attach_weights(module: ModuleOp, weights: Mapping[str, bytes | memoryview]) -> None:
     """Gives the constants that name their bytes these bytes."""
     for op, blob in missing_weights(module):
@@ -303,9 +315,8 @@ def require_weights(module: ModuleOp) -> None:
     missing = missing_weights(module)
     if missing:
         raise CompileError(
-            f"the bytes of {len(missing)} constants are missing, of "
-            f"{missing[0][1].key} for one: the file that holds the weights, "
-            "NAME.mlir.weights.npz beside NAME.mlir, is not there or belongs to another program"
+            f"the bytes of constants are missing, of {missing[0][1].key} for one of {len(missing)}: the file "
+            "that holds the weights, NAME.mlir.weights.npz beside NAME.mlir, is not there or belongs to another program"
         )
 
 

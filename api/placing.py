@@ -32,6 +32,7 @@ from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import MeasuredCosts, RecordedCosts
 from xrelay.placement.costs.model import ModelCosts, fitted_models
 from xrelay.placement.costs.workers import WorkerExecutor
+from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.placing import Placement, Request, place
 from xrelay.placement.plan_file import plan_data, read_plan
 from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
@@ -95,6 +96,19 @@ def opened_database(path: Path | None) -> Generator[Database]:
             yield Database(Path(folder) / "placement.sqlite")
 
 
+@contextmanager
+def _measuring(settings: Settings) -> Generator[Executor]:
+    """What runs measurements."""
+    if settings.executor is not None:
+        yield settings.executor
+        return
+    workers = WorkerExecutor(settings.workers)
+    try:
+        yield workers
+    finally:
+        workers.shutdown(cancel_futures=True)
+
+
 def find_placement(
     source: Source,
     engines: Engines,
@@ -108,57 +122,68 @@ def find_placement(
     Raises DiagnosticException for what a user can mend.
     """
     settings = settings or Settings()
-    module, graph = source.module, source.prepared(options, progress)
-    described = engines.described()
+    graph = source.prepared(options, progress)
     machine = Machine.here(options.threads)
-    executor = settings.executor or WorkerExecutor(settings.workers)
-    try:
-        with opened_database(settings.database) as database:
-            progress("profile own code")
-            own = own_costs(module, graph, options, database)
-            recorded = RecordedCosts(database, described, machine)
-            costs = MeasuredCosts(
-                database,
-                described,
-                machine,
-                recorded.keys,
-                executor=executor,
-                sample_seconds=settings.sample_seconds,
-                budget=settings.measure_seconds,
-                progress=progress,
-            )
-            progress("measure borders")
-            crossings = Crossings(database, described, machine, executor)
-            borders = crossings.table()
-            models = ModelCosts(fitted_models(database.measurements()))
-            profiled: list[Estimator] = [] if own is None else [own]
-            placement = place(
-                graph,
-                # What is profiled adds up, so that larger candidates of own code are no other plans.
-                engines.rules(own_rule() if own is None else OWN_KERNELS),
-                FirstKnown([*profiled, costs]),
-                settings.request,
-                borders=borders,
-                usual=FirstKnown([*profiled, recorded, models]),
-                progress=progress,
-            )
-            progress("cost priority order")
-            priority = priority_placement(
-                placement, module, engines.backends, options, FirstKnown([*profiled, costs])
-            )
-    finally:
-        if settings.executor is None:
-            executor.shutdown(cancel_futures=True)
+    placement, priority, measured = _searched(
+        source, graph, engines, options, settings, machine, progress
+    )
     plans = plans_to_try(placement, engines, machine, priority)
     finalists = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
     if not settings.is_confirmed or len(finalists) == 1:
         plan = plan_data(placement, machine, engines.facts())
-        return Placed(placement, plan, None, {}, plans, costs.measured + crossings.measured)
+        return Placed(placement, plan, None, {}, plans, measured)
     shipped, verdict, excluded = confirmed(
-        graph, module, finalists, engines, options, settings.turns, progress
+        graph, source.module, finalists, engines, options, settings.turns, progress
     )
     plan = {**finalists[shipped], "shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
-    return Placed(placement, plan, verdict, excluded, plans, costs.measured + crossings.measured)
+    return Placed(placement, plan, verdict, excluded, plans, measured)
+
+
+def _searched(
+    source: Source,
+    graph: Graph,
+    engines: Engines,
+    options: CompileOptions,
+    settings: Settings,
+    machine: Machine,
+    progress: Progress,
+) -> tuple[Placement, Placement | None, int]:
+    """The best plans, the placement of priority order, and how many measurements were made."""
+    described = engines.described()
+    with _measuring(settings) as executor, opened_database(settings.database) as database:
+        progress("profile own code")
+        own = own_costs(source.module, graph, options, database)
+        recorded = RecordedCosts(database, described, machine)
+        costs = MeasuredCosts(
+            database,
+            described,
+            machine,
+            recorded.keys,
+            executor=executor,
+            sample_seconds=settings.sample_seconds,
+            budget=settings.measure_seconds,
+            progress=progress,
+        )
+        progress("measure borders")
+        crossings = Crossings(database, described, machine, executor)
+        borders = crossings.table()
+        models = ModelCosts(fitted_models(database.measurements()))
+        profiled: list[Estimator] = [] if own is None else [own]
+        placement = place(
+            graph,
+            # What is profiled adds up, so that larger candidates of own code are no other plans.
+            engines.rules(own_rule() if own is None else OWN_KERNELS),
+            FirstKnown([*profiled, costs]),
+            settings.request,
+            borders=borders,
+            usual=FirstKnown([*profiled, recorded, models]),
+            progress=progress,
+        )
+        progress("cost priority order")
+        priority = priority_placement(
+            placement, source.module, engines.backends, options, FirstKnown([*profiled, costs])
+        )
+    return placement, priority, costs.measured + crossings.measured
 
 
 def placed_model(

@@ -13,9 +13,9 @@ from xdsl.ir import OpResult, SSAValue
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.backends.onnx_original import OnnxOriginal
 from xrelay.compiler import is_onnx, read_model, require_weights, run_passes
-from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.model_names import model_name
+from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE, model_name
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.constants import constant_array
 from xrelay.options import CompileOptions, Progress, silent

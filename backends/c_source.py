@@ -32,7 +32,7 @@ from xrelay.backends.regions import region_outputs
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, norm
-from xrelay.dialects.shapes import is_tensor_type, leaf_count
+from xrelay.dialects.shapes import is_tensor_type, leaf_count, shape_of
 from xrelay.dialects.tensor import binary, reshape, unary
 from xrelay.runtime.elf import is_supported
 
@@ -62,12 +62,6 @@ BINARY: dict[type[Operation], str] = {
 """Expressions of two elements."""
 RESHAPES = (reshape.ReshapeOp, reshape.BatchFlattenOp, reshape.ExpandDimsOp, reshape.SqueezeOp)
 """Operators whose result has the elements of the operand, in their order."""
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor."""
-    assert is_tensor_type(value.type)
-    return value.type.get_shape()
 
 
 def offset(indices: Sequence[str], shape: Sequence[int]) -> str:

@@ -30,7 +30,7 @@ from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, norm
 from xrelay.dialects.pool import pool
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor import unary
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
@@ -44,19 +44,16 @@ Example: TypeAlias = Callable[[SSAValue, Sequence[Make]], RelayOp]
 """An operator on its first operand, with what makes the others."""
 
 
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    assert is_tensor_type(value.type)
-    return value.type.get_shape()
-
-
 EXAMPLES: dict[str, Example] = {
     "clip": lambda x, _: unary.ClipOp(x, 0.0, 6.0),
     "nn.avg_pool2d": lambda x, _: pool.AvgPool2DOp(x, (2, 2), strides=(2, 2)),
-    "nn.bias_add": lambda x, rest: norm.BiasAddOp(x, rest[0]((_shape(x)[1],))),
-    "nn.conv2d": lambda x, rest: conv.Conv2DOp(x, rest[0]((8, _shape(x)[1], 3, 3)), padding=(1, 1)),
-    "nn.dense": lambda x, rest: dense.DenseOp(x, rest[0]((6, _shape(x)[-1]))),
+    "nn.bias_add": lambda x, rest: norm.BiasAddOp(x, rest[0]((shape_of(x)[1],))),
+    "nn.conv2d": lambda x, rest: conv.Conv2DOp(
+        x, rest[0]((8, shape_of(x)[1], 3, 3)), padding=(1, 1)
+    ),
+    "nn.dense": lambda x, rest: dense.DenseOp(x, rest[0]((6, shape_of(x)[-1]))),
     "nn.global_avg_pool2d": lambda x, _: pool.GlobalAvgPool2DOp(x),
-    "nn.matmul": lambda x, rest: dense.MatmulOp(x, rest[0]((_shape(x)[-1], 6))),
+    "nn.matmul": lambda x, rest: dense.MatmulOp(x, rest[0]((shape_of(x)[-1], 6))),
     "nn.max_pool2d": lambda x, _: pool.MaxPool2DOp(x, (2, 2), strides=(2, 2)),
     "nn.softmax": lambda x, _: norm.SoftmaxOp(x),
 }
@@ -133,7 +130,7 @@ class _Building:
         ):
             return self.builder.op(op_type(first))
         if issubclass(op_type, BroadcastBinaryOp):
-            return self.builder.op(op_type(first, rest[0](_shape(first))))
+            return self.builder.op(op_type(first, rest[0](shape_of(first))))
         raise NoExample(f"no example of {name}")
 
     def first(self, args: Sequence[Pattern], shape: tuple[int, ...]) -> SSAValue:

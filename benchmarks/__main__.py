@@ -1,7 +1,8 @@
 """
 Side by side with other inference engines.
 
-    python -m benchmarks [--models A,B] [--threads 1,2] [--engines A,B] [--seconds S | --runs N]
+    python -m benchmarks [--models A,B] [--threads 1,2] [--engines A,B] [--precision TYPE]
+                         [--seconds S | --runs N]
                          [--json FILE] [--markdown FILE] [--chart FILE.png|FILE.svg]
 
 The first run makes the models, which takes minutes; they are kept in a cache folder.
@@ -21,7 +22,7 @@ from platformdirs import user_cache_path
 from rich.console import Console
 
 from benchmarks.chart import SUFFIXES, draw
-from benchmarks.engines import ENGINES, REFERENCE, RIVALS, XRELAY, Job
+from benchmarks.engines import ENGINES, FLOAT32, REFERENCE, RIVALS, TOLERANCE, XRELAY, Job
 from benchmarks.machine import describe_machine, measure_peaks
 from benchmarks.report import print_report, report_json, report_markdown, write_text
 from benchmarks.results import Case, EngineResult, Report
@@ -30,6 +31,12 @@ from benchmarks.worker import WorkerFailed, Workers
 from xrelay.analysis.facts.operation_count import operator_uses
 from xrelay.compiler import read_model
 from xrelay.tools.progress import stage_progress
+
+TOLERANCES = {FLOAT32: TOLERANCE, "bf16": 1e-1, "f16": 1e-2}
+"""
+How far outputs may be from the reference's, by the type in which values are multiplied: what networks of random
+weights have, some times over (`python -m benchmarks.precision` measures it).
+"""
 
 
 def names_of(known: Collection[str]) -> Callable[[str], list[str]]:
@@ -86,6 +93,13 @@ def argument_parser() -> argparse.ArgumentParser:
         type=names_of(ENGINES),
         help=f"default those that are installed of {', '.join(ENGINES)}",
     )
+    parser.add_argument(
+        "--precision",
+        choices=list(TOLERANCES),
+        default=FLOAT32,
+        help="the type in which xrelay and OpenVINO multiply values of float32 (default %(default)s); "
+        "the others keep to float32",
+    )
     length = parser.add_mutually_exclusive_group()
     length.add_argument(
         "--seconds",
@@ -113,6 +127,8 @@ def command_of(args: argparse.Namespace) -> str:
     if args.models != list(MODELS):
         words += ["--models", ",".join(args.models)]
     words += ["--threads", ",".join(map(str, args.threads)), "--engines", ",".join(args.engines)]
+    if args.precision != FLOAT32:
+        words += ["--precision", args.precision]
     words += ["--runs", str(args.runs)] if args.runs else ["--seconds", str(args.seconds)]
     return shlex.join(words)
 
@@ -169,7 +185,8 @@ def measure_all(args: argparse.Namespace, progress: Progress) -> Report:
             path = model.onnx_file(args.cache, progress)
             flops, inputs = product_flops(path), model.input_values()
             for threads in args.threads:
-                job = Job(name, path, threads, inputs, model.tolerance)
+                tolerance = max(model.tolerance, TOLERANCES[args.precision])
+                job = Job(name, path, threads, inputs, tolerance, args.precision)
                 cases.append(measure_case(job, flops, workers, args, progress))
     # Others may have kept the machine busy the first time.
     machine = replace(machine, peaks=measure_peaks(args.threads, progress, machine.peaks))
@@ -179,6 +196,7 @@ def measure_all(args: argparse.Namespace, progress: Progress) -> Report:
         machine,
         {name: ENGINES[name].version for name in args.engines},
         tuple(cases),
+        args.precision,
     )
 
 

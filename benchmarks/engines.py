@@ -1,9 +1,9 @@
 """
 The engines that are compared, each behind the same small interface.
 
-All of them run on the same number of threads, one request at a time, and compute in float32; only
-engines "as they come" choose a type themselves, and tell which one (`Session.precision`). An engine is
-there when its package can be found; what one cannot do is told as a reason (`NotRun`), not hidden.
+All of them run on the same number of threads, one request at a time, and compute in float32, or in the
+type with fewer bits that is asked for where they can; engines "as they come" choose a type
+themselves. Each tells which one it is (`Session.precision`). An engine is there when its package can be found; what one cannot do is told as a reason (`NotRun`), not hidden.
 """
 
 import tempfile
@@ -23,7 +23,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 FLOAT32 = "f32"
-"""The precision in which engines are compared."""
+"""The precision in which engines are compared unless another one is asked for."""
 
 
 class NotRun(Exception):
@@ -50,6 +50,8 @@ class Job:
     """The values to run on, in the order of the model's inputs."""
     tolerance: float = TOLERANCE
     """How far results may be from the reference's."""
+    precision: str = FLOAT32
+    """The type in which engines that can are to multiply float32 values."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,12 @@ def load_xrelay(job: Job) -> Session:
     """This compiler, with its cache of compiled models."""
     import xrelay
 
-    model = xrelay.compile(job.path, threads=job.threads)
+    model = xrelay.compile(job.path, threads=job.threads, precision=job.precision)
 
     def outputs(result: Mapping[str, Array]) -> list[Array]:
         return list(result.values())
 
-    return Session(lambda: model.run(job.inputs), outputs)
+    return Session(lambda: model.run(job.inputs), outputs, job.precision)
 
 
 def load_onnxruntime(job: Job) -> Session:
@@ -124,10 +126,10 @@ def load_onnxruntime(job: Job) -> Session:
 
 
 def load_openvino(job: Job) -> Session:
-    """One stream; float32 is asked for, because it would use bfloat16 units where there are any."""
-    session = openvino_session(job, {"INFERENCE_PRECISION_HINT": FLOAT32})
-    if session.precision != FLOAT32:
-        raise NotRun(f"it computes in {session.precision}, not in {FLOAT32}")
+    """One stream; the precision is asked for, because it would use bfloat16 units where there are any."""
+    session = openvino_session(job, {"INFERENCE_PRECISION_HINT": job.precision})
+    if session.precision != job.precision:
+        raise NotRun(f"it computes in {session.precision}, not in {job.precision}")
     return session
 
 

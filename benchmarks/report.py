@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from benchmarks.engines import ENGINES, REFERENCE, RIVALS, TOLERANCE, XRELAY
+from benchmarks.engines import ENGINES, FLOAT32, REFERENCE, RIVALS, TOLERANCE, XRELAY
 from benchmarks.machine import MachineDescription
 from benchmarks.results import Case, EngineResult, Loading, Report
 
@@ -25,13 +25,10 @@ otherwise, on the same number of threads. They take turns in one process: before
 gets a machine on which the threads of the others are idle, and one run that is not counted. Reported
 are the median and the minimum of single inferences.
 
-All compute files of float32 in float32, with one exception. OpenVINO has to be asked for that: unasked, it computes in
-bfloat16 (8 bits of mantissa for 24) on CPUs that have instructions for it. "OpenVINO" is asked;
-"{default}" is not, and where it then computes in another type, the title says in which.
+{types}
 
-The ratio is the median of the faster of {rivals} divided by xrelay's, all
-in float32: above 1 xrelay is faster. Where "{default}" takes another type, a second
-ratio compares with it alone: below 1 it is faster than xrelay.
+The ratio is the median of the faster of {rivals} divided by xrelay's: above 1 xrelay is faster. Where
+an engine takes another type than {precision}, a further ratio compares with it alone: below 1 it is faster than xrelay.
 
 GFLOP counts the multiplications and additions of convolutions and matrix products as the model
 states them; the share of the peak is xrelay's. The difference is the largest one
@@ -48,9 +45,19 @@ Networks are built with torch from seeded random weights (`benchmarks/vision.py`
 (`benchmarks/quantized.py`); `light_…` are the models of the onnx package with random weights."""
 
 
+TYPES = """\
+All compute files of float32 in float32, with one exception. OpenVINO has to be asked for that: unasked, it computes in
+bfloat16 (8 bits of mantissa for 24) on CPUs that have instructions for it. "OpenVINO" is asked;
+"{default}" is not, and where it then computes in another type, the title says in which."""
+
+FEWER_BITS = """\
+xrelay and OpenVINO are asked to multiply values of float32 in {precision}; those that know no such setting compute in
+float32. "{default}" chooses by itself. Titles say which type it was, where that is not float32."""
+
+
 OTHER_TYPES = """\
-The ratios hold for models of float32 values, computed in float32, with static shapes, on the CPU above. OpenVINO
-as it comes takes another type where the CPU can; those with fewer bits are in [types.md](types.md)."""
+The ratios hold for models of float32 values, computed in {precision}, with static shapes, on the CPU above. OpenVINO
+as it comes takes another type than float32 where the CPU can; those with fewer bits are in [types.md](types.md)."""
 
 
 BUSY = """\
@@ -272,13 +279,16 @@ def peak_grid(machine: MachineDescription) -> Grid:
 
 def report_markdown(report: Report, chart: str | None) -> str:
     """The page; `chart` is the path of the chart, from the page."""
+    default = ENGINES["openvino-default"].title
+    types = TYPES if report.precision == FLOAT32 else FEWER_BITS
     parts = [
         "# Performance",
         WRITTEN.format(command=report.command, date=report.date),
         "## How it is measured",
         METHOD.format(
             rivals=" and ".join(ENGINES[name].title for name in RIVALS),
-            default=ENGINES["openvino-default"].title,
+            types=types.format(default=default, precision=report.precision),
+            precision=report.precision,
             reference=ENGINES[REFERENCE].title,
             tolerance=TOLERANCE,
         ),
@@ -293,7 +303,7 @@ def report_markdown(report: Report, chart: str | None) -> str:
         parts.append(f"![Speed relative to {ENGINES[REFERENCE].title}]({chart})")
     times, loading = grids(report)[: len(report.threads)], loading_grids(report)
     parts += _sections(times)
-    parts += ["## Other types", OTHER_TYPES]
+    parts += ["## Other types", OTHER_TYPES.format(precision=report.precision)]
     parts.append("## Loading and memory")
     parts += _sections(loading)
     missing = reasons(report)

@@ -117,6 +117,8 @@ class Report:
     engines: dict[str, str]
     """The version of each engine, by name."""
     cases: tuple[Case, ...]
+    precision: str = FLOAT32
+    """The type that engines were asked to multiply values of float32 in."""
 
     @property
     def threads(self) -> tuple[int, ...]:
@@ -142,14 +144,14 @@ class Report:
 
     @property
     def reduced(self) -> list[str]:
-        """The engines that did not compute everything in float32."""
-        return [name for name in self.engines if {*self.precisions(name)} - {FLOAT32}]
+        """The engines that computed some models in another type than the one that was asked for."""
+        return [name for name in self.engines if {*self.precisions(name)} - {self.precision}]
 
     def title(self, engine: str) -> str:
         """The title of an engine, with its precisions where these are not float32 alone."""
         title = ENGINES[engine].title
         precisions = ", ".join(self.precisions(engine))
-        return f"{title} ({precisions})" if engine in self.reduced else title
+        return title if precisions in ("", FLOAT32) else f"{title} ({precisions})"
 
     @property
     def wrong(self) -> list[str]:

@@ -101,7 +101,8 @@ class Workers:
         np.savez(inputs, allow_pickle=False, **dict(job.inputs))
         answer.unlink(missing_ok=True)
         place = {"model": job.model, "path": str(job.path), "threads": job.threads}
-        whole = request | place | {"inputs": str(inputs), "answer": str(answer)}
+        files = {"inputs": str(inputs), "answer": str(answer)}
+        whole = request | place | {"precision": job.precision} | files
         try:
             done = subprocess.run(
                 [sys.executable, "-m", "benchmarks.worker", json.dumps(whole)],
@@ -138,7 +139,8 @@ def main() -> int:
     """Answers one request. What an engine raises ends the process, and its text is the reason."""
     request = json.loads(sys.argv[1])
     with np.load(request["inputs"]) as arrays:
-        job = Job(request["model"], Path(request["path"]), request["threads"], dict(arrays))
+        place, precision = Path(request["path"]), request["precision"]
+        job = Job(request["model"], place, request["threads"], dict(arrays), precision=precision)
     if "load" in request:
         answer: object = asdict(load_and_run(ENGINES[request["load"]], job))
     else:

@@ -1,11 +1,12 @@
 """The base classes of relay operators: construction, type inference and its verification."""
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from inspect import Signature
-from typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, dataclass_transform
 
 from xdsl.dialects.builtin import NoneType, TensorType, TupleType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue, TypeAttribute
@@ -212,6 +213,22 @@ class RelayOp(PlainOp, ABC):
             raise VerifyException(
                 f"{what}: result type is {stated}, but the operands give {inferred}"
             )
+
+
+Op = TypeVar("Op", bound=IRDLOperation)
+
+
+def operators(file: str, base: type[Op] = IRDLOperation) -> tuple[type[Op], ...]:
+    """The operators that a file of the dialect, by the name of its module, defines up to here, in alphabetical order."""
+    defined = vars(sys.modules[file]).values()
+    found = [
+        each
+        for each in defined
+        if isinstance(each, type) and issubclass(each, base) and each.__module__ == file
+    ]
+    return tuple(
+        sorted((each for each in found if "name" in vars(each)), key=lambda each: each.__name__)
+    )
 
 
 def defined_for(kind: str, defined: bool, operand: SSAValue, name: str) -> str | None:

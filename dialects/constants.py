@@ -4,7 +4,9 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import ConstantOp, is_dense, stored_content
+from xrelay.dialects.core.blob import stored_content
+from xrelay.dialects.core.dense import is_dense
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import element_count, is_integer_type
 
 MOST_NUMBERS = 1 << 16

@@ -1,5 +1,5 @@
 """
-What operations are called in the model that they come from.
+What operations, inputs and outputs are called in the model that they come from.
 
 Importers leave the name of an ONNX node as the location of the operations that it becomes, and passes
 hand locations on. Text keeps none: operations that are read from it have no such name.
@@ -11,6 +11,11 @@ from xdsl.dialects.builtin import NameLoc
 from xdsl.ir import BlockArgument, Operation
 
 from xrelay.dialects.core.values import ConstantOp
+
+ONNX_NAME = "onnx.name"
+"""The argument and result attribute that keeps the name of a tensor in its ONNX model."""
+STORED_DTYPE = "onnx.dtype"
+"""The argument and result attribute with the type, of ml_dtypes, of elements whose bits the tensor of `ui8` has."""
 
 
 def model_name(named: Operation | BlockArgument) -> str | None:

@@ -12,6 +12,7 @@ from xrelay.dialects.core.annotation import ANNOTATION_OPS
 from xrelay.dialects.core.device import DEVICE_ATTRS, DEVICE_OPS
 from xrelay.dialects.core.functional import FUNCTIONAL_ATTRS, FUNCTIONAL_OPS
 from xrelay.dialects.core.memory import MEMORY_OPS
+from xrelay.dialects.core.references import REFERENCE_OPS, RefType
 from xrelay.dialects.core.values import CORE_ATTRS, CORE_OPS
 from xrelay.dialects.core.vm import VM_OPS
 from xrelay.dialects.dyn.image import DYN_IMAGE_OPS
@@ -60,6 +61,7 @@ Relay = Dialect(
     "relay",
     [
         *CORE_OPS,
+        *REFERENCE_OPS,
         *FUNCTIONAL_OPS,
         *ADT_OPS,
         *ANNOTATION_OPS,
@@ -113,5 +115,5 @@ Relay = Dialect(
         *SPARSE_COORDINATE_OPS,
         *STFT_OPS,
     ],
-    [*CORE_ATTRS, *FUNCTIONAL_ATTRS, *ADT_ATTRS, *DEVICE_ATTRS],
+    [*CORE_ATTRS, RefType, *FUNCTIONAL_ATTRS, *ADT_ATTRS, *DEVICE_ATTRS],
 )

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     f64,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xrelay.dialects.limits import DEFAULT_LIMITS
@@ -39,6 +39,20 @@ def is_tensor_type(type_: Attribute) -> TypeGuard[TensorType[Attribute]]:
 def is_integer_type(type_: Attribute) -> TypeGuard[IntegerType]:
     """Whether an element type is an integer type (i1 too)."""
     return isinstance(type_, IntegerType)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a value that is a tensor."""
+    assert is_tensor_type(value.type)
+    return value.type.get_shape()
+
+
+def element_type_of(value: SSAValue) -> TypeAttribute:
+    """The type of the elements of a value that is a tensor."""
+    assert is_tensor_type(value.type)
+    dtype = value.type.element_type
+    assert isinstance(dtype, TypeAttribute)
+    return dtype
 
 
 def tensor_type(value: SSAValue | Attribute, what: str) -> TensorType[Attribute]:
@@ -71,6 +85,24 @@ def element_type(dtype: Attribute, what: str) -> Attribute:
     if not is_integer_type(dtype) and not is_float(dtype):
         raise VerifyException(f"'{what}' is {dtype}, expected an integer or floating-point type")
     return dtype
+
+
+def require_float(type_: TensorType[Attribute], what: str) -> None:
+    """Raises VerifyException unless the operand `what` holds floating-point numbers."""
+    if not is_float(type_.element_type):
+        raise VerifyException(
+            f"'{what}' has elements of type {type_.element_type}, expected floating point"
+        )
+
+
+def require_same_dtype(
+    first: TensorType[Attribute], what: str, other: TensorType[Attribute], other_what: str
+) -> None:
+    """Raises VerifyException unless two operands, `what` and `other_what`, hold elements of one type."""
+    if first.element_type != other.element_type:
+        raise VerifyException(
+            f"'{what}' has elements of type {first.element_type}, '{other_what}' of {other.element_type}"
+        )
 
 
 def integer_tensor(value: SSAValue, what: str) -> TensorType[Attribute]:

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.dtypes import DTYPES
+from xrelay.dialects.shapes import tensor_of
 
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
@@ -62,7 +63,8 @@ def counting(count: int) -> Array:
 
 def type_of(array: Array) -> TensorType[AnyDenseElement]:
     """The type of a tensor that holds `array`."""
-    return TensorType(element_type_of(array.dtype), array.shape)
+    type_ = tensor_of(element_type_of(array.dtype), array.shape)
+    return cast(TensorType[AnyDenseElement], type_)
 
 
 def held_elements(array: Array) -> Array:

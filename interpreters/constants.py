@@ -12,16 +12,10 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorTyp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
+from xrelay.dialects.core.blob import Blob, BlobAttr, stored_content
 from xrelay.dialects.core.dense import repeats, stored_once
 from xrelay.dialects.core.device import OnDeviceOp
-from xrelay.dialects.core.values import (
-    INLINE_ELEMENTS,
-    Blob,
-    BlobAttr,
-    ConstantOp,
-    TupleOp,
-    stored_content,
-)
+from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp, TupleOp
 from xrelay.interpreters.arrays import Array, dtype_of, held_elements, type_of
 
 

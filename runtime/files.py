@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from errno import EISDIR, ENXIO
+from errno import EDQUOT, EFBIG, EIO, EISDIR, ENOSPC, ENXIO
 from pathlib import Path
 
 
@@ -19,6 +19,8 @@ def _umask() -> int:
     return umask
 
 
+_WRITING = frozenset((EDQUOT, EFBIG, EIO, ENOSPC))
+"""Errors of writing into a file that is open: the disk is full, for one."""
 _MOST_OF_A_NAME = 200
 """Bytes of a file's name that the name of a temporary file begins with: 255 is what names may have."""
 
@@ -74,6 +76,17 @@ def _pipe_with_reader(place: Path, path: Path) -> Generator[None]:
 
 
 @contextmanager
+def _naming(path: Path) -> Generator[None]:
+    """Raises errors of writing, which have no name, with that of `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno not in _WRITING:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+@contextmanager
 def whole_file(path: Path, *, private: bool = False) -> Generator[Path]:
     """
     An empty temporary file beside `path` that takes its place when the block ends, and is removed
@@ -84,11 +97,12 @@ def whole_file(path: Path, *, private: bool = False) -> Generator[Path]:
     """
     place, temporary = _temporary_beside(path, private=private)
     if temporary is None:
-        with _pipe_with_reader(place, path):
+        with _pipe_with_reader(place, path), _naming(path):
             yield place
         return
     try:
-        yield temporary
+        with _naming(path):
+            yield temporary
         temporary.chmod(0o600 if private else 0o666 & ~_umask())
         temporary.replace(place)
     except BaseException:
@@ -106,7 +120,5 @@ def write_files(contents: Mapping[Path, bytes | memoryview]) -> None:
     with ExitStack() as files:
         places = [files.enter_context(whole_file(path)) for path in contents]
         for place, (path, data) in zip(places, contents.items(), strict=True):
-            try:
+            with _naming(path):
                 place.write_bytes(data)
-            except OSError as error:  # A full disk has no name.
-                raise OSError(error.errno, error.strerror, str(path)) from None

@@ -76,16 +76,19 @@ class XRelayOptMain(xDSLOptMain):
         )
 
     def read_mlir(self, stream: IO[bytes]) -> ModuleOp:
-        """The module in a text."""
-        from xrelay.compiler import parse_program
+        """The module in a text, with the weights in the file beside that of the text."""
+        from xrelay.compiler import attach_side_file, parse_program
 
-        return parse_program(
+        module = parse_program(
             stream.read(),
             self.get_input_name(),
             self.ctx,
             implicit_module=not self.args.no_implicit_module,
             places=self.places,
         )
+        if self.args.input_file is not None:
+            attach_side_file(module, Path(self.args.input_file))
+        return module
 
     @collector_paused()
     def read_relay(self, stream: IO[bytes]) -> ModuleOp:
@@ -257,10 +260,17 @@ class XRelayOptMain(xDSLOptMain):
         """What the target makes of a program."""
         with failing_with(FAILED):
             if parse_spec(self.args.target).name == "mlir":
-                from xrelay.compiler import supplied_weights
+                from xrelay.compiler import missing_weights, supplied_weights
 
                 check_text(prog)
                 self.weights.update(supplied_weights(prog))
+                missing = missing_weights(prog)
+                if missing:
+                    keys = len({blob.key for _, blob in missing})
+                    print(
+                        f"large constants lack their bytes, as the input did: {keys}",
+                        file=sys.stderr,
+                    )
             try:
                 return super().output_resulting_program(prog)
             except NotImplementedError as error:

@@ -37,6 +37,11 @@ from xrelay.transforms.sink_reshape import SinkReshapePass
 
 def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
     """The passes in order, for a CPU whose vectors hold `lanes` elements of f32."""
+    return (*_operators_with_kernels(), *_algebra(), *_layouts(lanes))
+
+
+def _operators_with_kernels() -> tuple[RelayPass, ...]:
+    """Programs of known shapes, whose operators have kernels."""
     return (
         # `let` of Relay programs only names values; patterns of several operators look through none.
         ToGraphNormalFormPass(),
@@ -63,6 +68,12 @@ def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
         LegalizeQuantizedProductsPass(rules="cpu"),
         LegalizeLayoutsPass(),
         LegalizeConvolutionsPass(),
+    )
+
+
+def _algebra() -> tuple[RelayPass, ...]:
+    """Less arithmetic, and more of it beside what it can be computed with."""
+    return (
         # 4. Normalisations and softmax that the exporter wrote out become those operators. Before
         #    algebra, which would change their spelling.
         RecognizeOperatorsPass(),
@@ -95,6 +106,12 @@ def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
         LegalizeQuantizedConversionsPass(),
         SinkReshapePass(),
         SimplifyExprPass(rules="cpu"),
+    )
+
+
+def _layouts(lanes: int) -> tuple[RelayPass, ...]:
+    """Layouts of the target, and what nothing may look into afterwards."""
+    return (
         # 16. Images get blocks of channels: weights and epilogues have their final form.
         AlterOpLayoutPass(lanes=lanes),
         # 17. Attention becomes a composite, for which there is a kernel. After everything that looks

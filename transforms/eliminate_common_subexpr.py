@@ -25,7 +25,8 @@ from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.core.blob import BlobAttr
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import inner_tuples_first
 
 Known = dict[Hashable, Operation]

@@ -43,11 +43,11 @@ from xrelay.dialects.core.device import DeviceOp, OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.shapes import is_addressable
+from xrelay.dialects.shapes import is_addressable, shape_of
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.interpreters.constants import constant_ops, constant_value
 from xrelay.transforms.rules.evaluating import Evaluator
-from xrelay.transforms.rules.rewriting import erase_unused, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import erase_unused, has_static_type
 
 FOLDED_BYTES = 1 << 20
 """Results up to this size are folded, however small the operands are."""

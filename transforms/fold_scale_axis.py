@@ -49,9 +49,10 @@ from xrelay.analysis.facts.scale_demands import Edit
 from xrelay.analysis.facts.suggestions import unknown_choice
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
-from xrelay.transforms.rules.rewriting import Emitter, erase_unused, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, erase_unused
 from xrelay.transforms.rules.rule_sets import require_rules
 
 DIRECTIONS = ("backward", "forward")

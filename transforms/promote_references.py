@@ -33,14 +33,8 @@ from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, has_flag, in_evaluat
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import tuple_type
-from xrelay.dialects.core.values import (
-    RefCreateOp,
-    RefReadOp,
-    RefType,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefType, RefWriteOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import inner_tuples_first
 from xrelay.transforms.rules.operands import exchange_operands
 

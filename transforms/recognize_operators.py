@@ -44,7 +44,7 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, YieldOp
 from xrelay.dialects.nn.norm import LayerNormOp, RmsNormOp, SoftmaxOp
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_tensor_type, shape_of
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, ReductionOp, SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -60,13 +60,7 @@ from xrelay.dialects.tensor.unary import (
 )
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.transforms.rules.recognize_attention import ATTENTION, with_moves
-from xrelay.transforms.rules.rewriting import (
-    Emitter,
-    erase_unused,
-    has_static_type,
-    is_floating,
-    shape_of,
-)
+from xrelay.transforms.rules.rewriting import Emitter, erase_unused, has_static_type, is_floating
 
 Build = Callable[[Match, SSAValue, Emitter], SSAValue | None]
 """Emits what a sub-graph with that result becomes, or nothing when the match is none after all."""

@@ -50,6 +50,7 @@ from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import (
     AddOp,
     BroadcastBinaryOp,
@@ -64,7 +65,7 @@ from xrelay.dialects.tensor.reduce import ArgmaxOp, ArgminOp
 from xrelay.dialects.tensor.sort import ArgsortOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, CopyOp
-from xrelay.transforms.rules.rewriting import Emitter, Rule, apply_rule, is_floating, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, Rule, apply_rule, is_floating
 from xrelay.transforms.rules.rule_sets import RULE_SETS, require_rules
 from xrelay.transforms.rules.simplify import arithmetic, casts, filled, moves, order, sums
 from xrelay.transforms.rules.simplify.polynomials import factored

@@ -30,7 +30,7 @@ from xrelay.analysis.facts.ports import input_names
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.values import ONNX_NAME
+from xrelay.dialects.model_names import ONNX_NAME
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.tensor.transform import TransposeOp
 

@@ -39,7 +39,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp
 from xrelay.dialects.nn.norm import BiasAddOp, LayerNormOp, RmsNormOp, SoftmaxFamilyOp
 from xrelay.dialects.qnn.arithmetic import QnnLookupOp
-from xrelay.dialects.shapes import integer, is_tensor_type, with_shape
+from xrelay.dialects.shapes import integer, is_tensor_type, shape_of, with_shape
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
 from xrelay.dialects.tensor.transform import SplitOp, WhereOp
@@ -51,7 +51,6 @@ from xrelay.transforms.rules.rewriting import (
     apply_rule,
     erase_unused,
     has_static_type,
-    shape_of,
 )
 from xrelay.transforms.rules.simplify.moves import merged_reshapes
 

@@ -27,7 +27,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.dialects.core.values import ConstantOp, TupleOp, element_bytes
+from xrelay.dialects.core.blob import element_bytes
+from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.lengths import likely
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp

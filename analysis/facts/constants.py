@@ -3,7 +3,8 @@
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import ConstantOp, is_dense
+from xrelay.dialects.core.dense import is_dense
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import BFLOAT16, dtype_of, held_elements
 from xrelay.interpreters.constants import constant_array

@@ -27,16 +27,8 @@ from xrelay.dialects.core.adt import ConstructorOp, MatchOp
 from xrelay.dialects.core.device import UNDECIDED, DeviceCopyOp, OnDeviceOp, VirtualDeviceAttr
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
 from xrelay.dialects.core.memory import AllocStorageOp, AllocTensorOp
-from xrelay.dialects.core.values import (
-    CompositeOp,
-    ConstantOp,
-    FusedOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.core.vm import VmInvokeTvmOp, VmReshapeTensorOp, VmShapeOfOp
 
 DEVICE = "virtual_device"

@@ -29,15 +29,8 @@ from xrelay.analysis.facts.ancestors import AncestorTree
 from xrelay.analysis.facts.steps import Step, run
 from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, MatchOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
-from xrelay.dialects.core.values import (
-    CalledBodyOp,
-    ConstantOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import CalledBodyOp, ConstantOp, TupleGetItemOp, TupleOp
 
 Key: TypeAlias = SSAValue | Operation | tuple[str, Operation | str]
 """

@@ -27,6 +27,7 @@ from xrelay.dialects.conv.winograd import (
 )
 from xrelay.dialects.core.adt import ADT_OPS
 from xrelay.dialects.core.functional import FUNCTIONAL_OPS, GlobalVarOp
+from xrelay.dialects.core.references import REFERENCE_OPS
 from xrelay.dialects.core.values import CORE_OPS, CalledBodyOp, ConstantOp, YieldOp
 from xrelay.dialects.nn.correlation import DeformableConv2DOp
 from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp, MatrixProductOp
@@ -35,7 +36,7 @@ from xrelay.dialects.qnn.products import QnnProductOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.layout import Layout
 
-LANGUAGE = (*ADT_OPS, *CORE_OPS, *FUNCTIONAL_OPS)
+LANGUAGE = (*ADT_OPS, *CORE_OPS, *REFERENCE_OPS, *FUNCTIONAL_OPS)
 """Operations that are no operators in Relay."""
 
 
@@ -143,7 +144,9 @@ def operator_uses(module: ModuleOp) -> list[OperatorUse]:
                     runs[op.callee.string_value()] += times
                 case GlobalVarOp():
                     runs[op.function.string_value()] += times
-                case RelayOp() if not isinstance(op, LANGUAGE):
+                case _ if isinstance(op, LANGUAGE):
+                    pass
+                case RelayOp():
                     _add(found, op, times)
                 case _:
                     pass

@@ -11,7 +11,8 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.walking import walk
-from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, RefType
+from xrelay.dialects.core.references import RefType
+from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import is_tensor_type, types_within
 from xrelay.interpreters.arrays import DType, dtype_of
 
@@ -66,16 +67,13 @@ def is_public(function: func.FuncOp) -> bool:
 
 def ports(function: func.FuncOp) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
     """
-    The inputs and outputs of a function of one block, which may have unknown dimensions. Of a tuple
+    The inputs and outputs of a function with a body, which may have unknown dimensions. Of a tuple
     each tensor is one, `name.0`, `name.1`, ….
 
     Raises DiagnosticException for what is no tensor, and for two of one name.
     """
-    block = function.body.block
-    terminator = block.last_op
-    assert isinstance(terminator, func.ReturnOp)
+    block, types = function.body.blocks[0], function.function_type.outputs.data
     inputs = _ports("inputs", block.arg_types, function.arg_attrs, _input_hints(function))
-    types = [value.type for value in terminator.operands]
     hints = [f"output{i}" for i in range(len(types))]
     return inputs, _ports("outputs", types, function.res_attrs, hints)
 

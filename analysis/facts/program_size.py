@@ -11,7 +11,8 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.call_graph import CallGraph, symbols_in
 from xrelay.analysis.facts.walking import walk
-from xrelay.dialects.core.values import ConstantOp, stored_bytes
+from xrelay.dialects.core.blob import stored_bytes
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import inner_tuples_first, leaf_count, tuple_depth
 
 MOST_TYPE_PARTS = 1 << 20

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.nn.norm import BiasAddOp, PReluOp
-from xrelay.dialects.shapes import is_dynamic, is_tensor_type, normalize_axis
+from xrelay.dialects.shapes import is_dynamic, normalize_axis, shape_of
 from xrelay.dialects.tensor.reduce import ReductionOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
@@ -56,7 +56,7 @@ def meets_what_it_reduced(op: ReductionOp, inside: Callable[[Operation], bool]) 
                 continue
             after = _places_after(user, use.index, places)
             result = user.results[0]
-            if _shape(result) != shape:
+            if shape_of(result) != shape:
                 if (result, after) not in seen:
                     seen.add((result, after))
                     pending.append((result, after))
@@ -74,12 +74,7 @@ def _places_after(user: Operation, operand: int, places: Places) -> Places:
     if isinstance(user, ExpandDimsOp):
         axis = normalize_axis(user.axis.value.data, len(places) + 1)
         return (*places[:axis], *[None] * user.num_newaxis.value.data, *places[axis:])
-    rank = len(_shape(user.results[0]))
+    rank = len(shape_of(user.results[0]))
     if isinstance(user, BiasAddOp | PReluOp) and operand == 1:
         return tuple(places[0] if axis == user.channel_axis else None for axis in range(rank))
     return (*[None] * (rank - len(places)), *places)
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    assert is_tensor_type(value.type)
-    return value.type.get_shape()

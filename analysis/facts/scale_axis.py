@@ -35,7 +35,8 @@ from xrelay.analysis.facts.scale_demands import (
 )
 from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.walking import walk
-from xrelay.dialects.core.values import ConstantOp, stored_content
+from xrelay.dialects.core.blob import stored_content
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import Shape, is_float, same_type
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS

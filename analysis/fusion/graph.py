@@ -18,16 +18,8 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.dialects.core.annotation import StopFusionOp
-from xrelay.dialects.core.values import (
-    CORE_OPS,
-    CalledBodyOp,
-    ConstantOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.references import REFERENCE_OPS, RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import CORE_OPS, CalledBodyOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_dynamic, same_shape
 from xrelay.dialects.traits import (
     HasPatternKind,
@@ -107,7 +99,7 @@ def is_operator(op: Operation) -> bool:
     """Whether `op` is what Relay knows as a call to an operator with a kernel of its own."""
     return (
         op.has_trait(HasPatternKind)
-        and not isinstance(op, CORE_OPS)
+        and not isinstance(op, (*CORE_OPS, *REFERENCE_OPS))
         and not op.has_trait(NonComputational)
         and len(op.results) == 1
         and not op.regions

@@ -6,7 +6,6 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute
 
-from xrelay.analysis.layouts.elementwise import shape_of
 from xrelay.analysis.layouts.inference import (
     Inferred,
     Known,
@@ -19,7 +18,7 @@ from xrelay.analysis.layouts.inference import (
 )
 from xrelay.dialects.nn.norm import BatchNormOp, InstanceNormOp, L2NormalizeOp, StandardizingOp
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
-from xrelay.dialects.shapes import int_array, integer, normalize_axes, normalize_axis
+from xrelay.dialects.shapes import int_array, integer, normalize_axes, normalize_axis, shape_of
 from xrelay.dialects.tensor.layout import Layout, LayoutAxis
 from xrelay.dialects.tensor.reduce import ArgReductionOp, ReductionOp, VarianceOp
 from xrelay.dialects.tensor.reshape import SqueezeOp

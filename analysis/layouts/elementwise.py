@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TupleType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.layouts.inference import Inferred, Seen, broadcast_like, layout_now, moved_axis
 from xrelay.dialects.qnn.arithmetic import QnnBinaryOp
 from xrelay.dialects.qnn.conversion import QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import is_scalar
-from xrelay.dialects.shapes import integer, is_tensor_type, normalize_axis
+from xrelay.dialects.shapes import integer, normalize_axis, shape_of
 from xrelay.dialects.tensor.layout import Layout, LayoutAxis
 
 
@@ -21,12 +21,6 @@ def elementwise(op: Operation, old: Sequence[Seen], new: Sequence[Seen] | None) 
     (type_,) = op.result_types
     count = len(type_.types.data) if isinstance(type_, TupleType) else 1
     return Inferred((layout, *[None] * (len(op.operands) - 1)), (layout,) * count)
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor."""
-    assert is_tensor_type(value.type)
-    return value.type.get_shape()
 
 
 def broadcast(op: Operation, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:

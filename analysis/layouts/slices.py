@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType
 from xdsl.ir import Attribute
 
-from xrelay.analysis.layouts.elementwise import shape_of
 from xrelay.analysis.layouts.inference import Inferred, Seen, layout_now, moved_axis, refines
 from xrelay.dialects.nn.space import PadOp
-from xrelay.dialects.shapes import int_array, normalize_axes
+from xrelay.dialects.shapes import int_array, normalize_axes, shape_of
 from xrelay.dialects.slicing import SLICE_BY_SIZE
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.dialects.tensor.like import SliceLikeOp

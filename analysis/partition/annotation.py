@@ -34,15 +34,8 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import ConstructOp
 from xrelay.dialects.core.annotation import CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.core.functional import FUNCTIONAL_OPS, ApplyOp, ClosureOp, LetOp
-from xrelay.dialects.core.values import (
-    CalledBodyOp,
-    ConstantOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import CalledBodyOp, ConstantOp, TupleGetItemOp, TupleOp
 
 NON_CALL_OPS = (TupleOp, TupleGetItemOp, RefCreateOp, RefReadOp, RefWriteOp)
 """Operations that are expressions in Relay, but not calls."""
@@ -77,7 +70,7 @@ def is_call(op: Operation) -> bool:
     if isinstance(op, func.CallOp | CalledBodyOp | ApplyOp | ConstructOp):
         return True
     others = (ConstantOp, *NON_CALL_OPS, *FUNCTIONAL_OPS)
-    return isinstance(op, RelayOp) and not op.regions and not isinstance(op, others)
+    return not isinstance(op, others) and isinstance(op, RelayOp) and not op.regions
 
 
 def arguments(op: Operation) -> Iterator[tuple[int, SSAValue]]:

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -389,4 +389,4 @@ class Conv2DTransposeOp(TransposedConvolutionOp):
     kernel_layout: Text = prop(default="OIHW")
 
 
-CONV_OPS = (Conv1DOp, Conv2DOp, Conv2DTransposeOp, Conv3DOp)
+CONV_OPS = operators(__name__)

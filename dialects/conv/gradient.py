@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -27,7 +27,13 @@ from xrelay.dialects.fields import (
     operand,
     prop,
 )
-from xrelay.dialects.shapes import element_type, same_dimension, shape_text, string
+from xrelay.dialects.shapes import (
+    element_type,
+    require_same_dtype,
+    same_dimension,
+    shape_text,
+    string,
+)
 from xrelay.dialects.tensor.layout import IMAGE, Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -94,9 +100,7 @@ class Conv2DBackwardWeightOp(RelayOp):
         return expand_padding(self.padding.get_values())
 
     def infer_type(self) -> Attribute:
-        dtype, other = self.grad.type.element_type, self.data.type.element_type
-        if dtype != other:
-            raise VerifyException(f"'grad' has elements of type {dtype}, 'data' of {other}")
+        require_same_dtype(self.grad.type, "grad", self.data.type, "data")
         grads, images, kernels = self.layouts
         count, outputs, *positions = canonical_shape(self.grad, "'grad'", grads, IMAGE)
         batch, inputs, *image = canonical_shape(self.data, "'data'", images, IMAGE)
@@ -125,7 +129,9 @@ class Conv2DBackwardWeightOp(RelayOp):
         shape = shape_in_layout(
             [outputs, depth, *self.taps], "out_layout", kernels, self.KERNEL_LAYOUT
         )
-        return TensorType(element_type(self.out_dtype or dtype, "out_dtype"), shape)
+        return TensorType(
+            element_type(self.out_dtype or self.data.type.element_type, "out_dtype"), shape
+        )
 
 
-CONV_GRADIENT_OPS = (Conv2DBackwardWeightOp,)
+CONV_GRADIENT_OPS = operators(__name__)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from xdsl.irdl import irdl_op_definition
 
+from xrelay.dialects.base import operators
 from xrelay.dialects.conv.conv import LaidOutConvolutionOp
 from xrelay.dialects.fields import Integers, Text, prop
 from xrelay.dialects.tensor.layout import Layout
@@ -61,4 +62,4 @@ class ContribDepthwiseConv2DNCHWcOp(PackedConv2DOp):
     name = "relay.nn.contrib_depthwise_conv2d_NCHWc"
 
 
-CONV_PACKED_OPS = (ContribConv2DNCHWcOp, ContribDepthwiseConv2DNCHWcOp)
+CONV_PACKED_OPS = operators(__name__)

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from xdsl.irdl import irdl_op_definition
 
+from xrelay.dialects.base import operators
 from xrelay.dialects.conv.conv import TransposedConvolutionOp
 from xrelay.dialects.fields import Integers, Text, prop
 
@@ -59,4 +60,4 @@ class Conv3DTransposeOp(TransposedConvolutionOp):
     kernel_layout: Text = prop(default="OIDHW")
 
 
-CONV_TRANSPOSE_OPS = (Conv1DTransposeOp, Conv3DTransposeOp)
+CONV_TRANSPOSE_OPS = operators(__name__)

@@ -10,11 +10,11 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.conv import ConvolutionOp
 from xrelay.dialects.conv.windows import window_output
 from xrelay.dialects.fields import Integer, Integers, Tensor, Text, operand, prop
-from xrelay.dialects.shapes import is_float, ranked, same_dimension, shape_text, with_shape
+from xrelay.dialects.shapes import ranked, require_float, same_dimension, shape_text, with_shape
 from xrelay.dialects.tensor.layout import Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -32,13 +32,6 @@ def tile_outputs(tile_size: IntegerAttr) -> int:
             f"'tile_size' is {size}, accepted range is [{TILE_SIZES[0]}, {TILE_SIZES[-1]}]"
         )
     return size
-
-
-def _require_float(type_: TensorType[Attribute], what: str) -> None:
-    if not is_float(type_.element_type):
-        raise VerifyException(
-            f"'{what}' has elements of type {type_.element_type}, expected floating point"
-        )
 
 
 def _require_square(kernel: Sequence[int]) -> int:
@@ -83,7 +76,7 @@ class ContribConv2DWinogradWeightTransformOp(WinogradWeightTransformOp):
 
     def infer_type(self) -> Attribute:
         weight = ranked(self.weight, "'weight'", 4)
-        _require_float(weight, "weight")
+        require_float(weight, "weight")
         outputs, inputs, *kernel = weight.get_shape()
         alpha = tile_outputs(self.tile_size) + _require_square(kernel) - 1
         return with_shape(weight, [alpha, alpha, outputs, inputs])
@@ -103,7 +96,7 @@ class ContribConv3DWinogradWeightTransformOp(WinogradWeightTransformOp):
 
     def infer_type(self) -> Attribute:
         weight = ranked(self.weight, "'weight'", 5)
-        _require_float(weight, "weight")
+        require_float(weight, "weight")
         outputs, inputs, *kernel = weight.get_shape()
         alpha = tile_outputs(self.tile_size) + _require_square(kernel[1:]) - 1
         first = [alpha, alpha, alpha if transforms_depth(kernel) else kernel[0]]
@@ -143,7 +136,7 @@ class WinogradConvolutionOp(ConvolutionOp, ABC):
 
     def infer_convolution(self, kernel: Sequence[int], inputs: int, outputs: int) -> Attribute:
         """The type of the result for filters of some taps."""
-        _require_float(self.data.type, "data")
+        require_float(self.data.type, "data")
         ones = (1,) * self.spatial_axes
         for name, found in (("strides", self.window_strides), ("dilation", self.window_dilation)):
             if found != ones:
@@ -244,9 +237,4 @@ class ContribConv3DWinogradWithoutWeightTransformOp(WinogradConvolutionOp):
         return self.infer_convolution(taps, inputs, outputs)
 
 
-WINOGRAD_OPS = (
-    ContribConv2DWinogradWeightTransformOp,
-    ContribConv2DWinogradWithoutWeightTransformOp,
-    ContribConv3DWinogradWeightTransformOp,
-    ContribConv3DWinogradWithoutWeightTransformOp,
-)
+WINOGRAD_OPS = operators(__name__)

@@ -43,7 +43,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import Value
+from xrelay.dialects.base import Value, operators
 from xrelay.dialects.core.functional import AdtType, FnType, Instance
 from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.shapes import compatible
@@ -400,7 +400,7 @@ def pattern_variables(
                 raise VerifyException(f"{pattern} is no pattern")
 
 
-ADT_OPS = (ConstructOp, ConstructorOp, MatchOp, TypeDefOp)
+ADT_OPS = operators(__name__)
 ADT_ATTRS = (
     ConstructorAttr,
     ConstructorPatternAttr,

@@ -5,7 +5,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import AnyValue, Dtype, Text, operand, prop
 from xrelay.dialects.shapes import element_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
@@ -99,4 +99,4 @@ class CheckpointOp(AnnotationOp):
     name = "relay.annotation.checkpoint"
 
 
-ANNOTATION_OPS = (CastHintOp, CheckpointOp, CompilerBeginOp, CompilerEndOp, StopFusionOp)
+ANNOTATION_OPS = operators(__name__)

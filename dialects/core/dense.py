@@ -1,14 +1,20 @@
 """Dense attributes as constants keep them: equal elements are equal attributes."""
 
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import AnyDenseElement, AnyFloat, BytesAttr, DenseIntOrFPElementsAttr, i1
+from xdsl.ir import Attribute
 
 Dense: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
 
 _PIECE = 4096
 _TRUE = bytes((0, *[0xFF] * 255))
 """How a dense attribute writes each byte of a bool."""
+
+
+def is_dense(value: Attribute) -> TypeGuard[Dense]:
+    """Whether a constant holds its elements in the attribute itself, not in a blob."""
+    return isinstance(value, DenseIntOrFPElementsAttr)
 
 
 def repeats(content: bytes | memoryview, width: int) -> bool:

@@ -7,7 +7,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import AnyValue, Field, Flag, PropertyKind, operand, prop
 from xrelay.dialects.shapes import integer
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
@@ -98,5 +98,5 @@ class DeviceCopyOp(DeviceOp):
         return self.data.type
 
 
-DEVICE_OPS = (DeviceCopyOp, OnDeviceOp)
+DEVICE_OPS = operators(__name__)
 DEVICE_ATTRS = (VirtualDeviceAttr,)

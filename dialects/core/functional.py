@@ -51,8 +51,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
-from xrelay.dialects.core.values import RefType, YieldOp
+from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.core.references import RefType
+from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.fields import AnyValue, AnyValues, Field, OperandKind, Value, operand
 from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
@@ -491,5 +492,5 @@ def values_from_outside(op: Operation) -> tuple[SSAValue, ...]:
     return tuple(value for value in used if value not in defined)
 
 
-FUNCTIONAL_OPS = (ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp)
+FUNCTIONAL_OPS = operators(__name__)
 FUNCTIONAL_ATTRS = (AdtType, FnType, ForallType, TypeVarType)

@@ -14,7 +14,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, result_def, traits_def
 from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.core.device import Device
 from xrelay.dialects.core.functional import AdtType
 from xrelay.dialects.fields import (
@@ -128,4 +128,4 @@ class KillOp(RelayOp):
         return tuple_type([])
 
 
-MEMORY_OPS = (AllocStorageOp, AllocTensorOp, KillOp)
+MEMORY_OPS = operators(__name__)

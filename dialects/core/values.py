@@ -1,173 +1,48 @@
 """
-Constants, tuples, references and function-like operators of the relay dialect.
+Constants, tuples and function-like operators of the relay dialect.
 
 `relay.fused` is Relay's `Primitive` function literal called in place, `relay.composite` its
 `Composite` one.
 """
 
 from collections.abc import Sequence
-from hashlib import blake2b
-from typing import Annotated, TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
     TensorType,
     TupleType,
     UnitAttr,
 )
-from xdsl.ir import (
-    Attribute,
-    Block,
-    Data,
-    Operation,
-    ParametrizedAttribute,
-    Region,
-    SSAValue,
-    TypeAttribute,
-)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
-    AnyAttr,
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
-    param_def,
     prop_def,
     region_def,
     result_def,
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    IsolatedFromAbove,
-    IsTerminator,
-    MemoryAllocEffect,
-    MemoryReadEffect,
-    MemoryWriteEffect,
-    Pure,
-    RecursiveMemoryEffect,
-)
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
-from xrelay.dialects.core.dense import Dense, is_written_exactly, stored_once
+from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.core.blob import BlobAttr, element_bytes
+from xrelay.dialects.core.dense import is_dense, is_written_exactly, stored_once
 from xrelay.dialects.core.strategy import StrategyAttr, verify_strategies
-from xrelay.dialects.fields import (
-    AnyValue,
-    AnyValues,
-    Field,
-    Integer,
-    OperandKind,
-    TensorTuple,
-    Value,
-    operand,
-    prop,
-)
+from xrelay.dialects.fields import AnyValues, Integer, TensorTuple, Value, operand, prop
 from xrelay.dialects.shapes import compatible, element_count, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 INLINE_ELEMENTS = 16
 """Constants with at most this many elements, and splats, are printed with their values."""
-
-
-ONNX_NAME = "onnx.name"
-"""The argument and result attribute that keeps the name of a tensor in its ONNX model."""
-STORED_DTYPE = "onnx.dtype"
-"""The argument and result attribute with the type, of ml_dtypes, of elements whose bits the tensor of `ui8` has."""
-
-
-class Blob:
-    """
-    The bytes of a large constant: little-endian elements in row-major order, kept once.
-
-    `data` is None when the constant was read from text that names it without its bytes.
-    Two blobs are equal when their digests are.
-    """
-
-    __slots__ = ("_key", "data")
-
-    def __init__(self, data: bytes | memoryview | None, key: str | None = None):
-        if data is None and key is None:
-            raise ValueError("a blob has bytes or a key")
-        self.data = data
-        self._key = key
-
-    @property
-    def key(self) -> str:
-        """The name under which text and side files know these bytes: their BLAKE2b digest."""
-        if self._key is None:
-            assert self.data is not None
-            self._key = blake2b(self.data, digest_size=16).hexdigest()
-        return self._key
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Blob) and self.key == other.key)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
-@irdl_attr_definition
-class BlobAttr(Data[Blob]):
-    """
-    The value of a large constant, `#relay.blob<"digest">`. The text names the bytes and does not
-    contain them; they travel in a side file (`xrelay compile -o model.mlir` writes one).
-    """
-
-    name = "relay.blob"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Blob:
-        with parser.in_angle_brackets():
-            return Blob(None, parser.parse_str_literal("digest of the constant's bytes"))
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string_literal(self.data.key)
-
-
-@irdl_attr_definition
-class RefType(ParametrizedAttribute, TypeAttribute):
-    """A mutable cell that holds a value (Relay's `ref(T)`)."""
-
-    name = "relay.ref"
-    value: Attribute = param_def(AnyAttr())
-
-
-def is_dense(value: Attribute) -> TypeGuard[Dense]:
-    """Whether a constant holds its elements in the attribute itself, not in a blob."""
-    return isinstance(value, DenseIntOrFPElementsAttr)
-
-
-def stored_content(value: Attribute) -> bytes | memoryview | None:
-    """
-    The bytes that a constant keeps: those of all elements, or of one that fills the tensor. None when
-    the text that names them came without them.
-    """
-    return value.data.data if isinstance(value, BlobAttr) or is_dense(value) else None
-
-
-def stored_bytes(value: Attribute) -> int:
-    """The size of what a constant keeps."""
-    content = stored_content(value)
-    return 0 if content is None else memoryview(content).nbytes
-
-
-def _held_type(ref: SSAValue) -> Attribute:
-    """The type of what a cell holds. Raises VerifyException when it is none."""
-    if not isinstance(ref.type, RefType):
-        raise VerifyException(f"'ref' is {ref.type}, expected a cell")
-    return ref.type.value
-
-
-Reference: TypeAlias = Annotated[Field[SSAValue[RefType], Value], OperandKind(RefType)]
 
 
 @irdl_op_definition
@@ -243,14 +118,6 @@ class ConstantOp(RelayOp):
                     f"'value' has {len(self.value.data.data)} bytes, {self.result.type} "
                     f"has {expected}"
                 )
-
-
-def element_bytes(dtype: Attribute) -> int:
-    """Bytes that one element takes in a constant or a buffer. Bools take one byte."""
-    size = getattr(dtype, "size", None)
-    if not isinstance(size, int):
-        raise VerifyException(f"element type {dtype} has no size")
-    return size
 
 
 @irdl_op_definition
@@ -498,73 +365,5 @@ class CompositeOp(CalledBodyOp):
         )
 
 
-@irdl_op_definition
-class RefCreateOp(RelayOp):
-    """
-    A new mutable cell that holds `value`.
-
-    Source: Relay's `RefCreate`.
-    """
-
-    name = "relay.ref_create"
-
-    value: AnyValue = operand()
-    result = result_def(RefType)
-    traits = traits_def(MemoryAllocEffect(), HasPatternKind(OpPatternKind.OPAQUE))
-
-    def infer_type(self) -> Attribute:
-        return RefType(self.value.type)
-
-
-@irdl_op_definition
-class RefReadOp(RelayOp):
-    """
-    The value that a cell holds.
-
-    Source: Relay's `RefRead`.
-    """
-
-    name = "relay.ref_read"
-
-    ref: Reference = operand()
-    result = result_def()
-    traits = traits_def(MemoryReadEffect(), HasPatternKind(OpPatternKind.OPAQUE))
-
-    def infer_type(self) -> Attribute:
-        return _held_type(self.ref)
-
-
-@irdl_op_definition
-class RefWriteOp(RelayOp):
-    """
-    Stores `value` in a cell. The result is the empty tuple.
-
-    Source: Relay's `RefWrite`.
-    """
-
-    name = "relay.ref_write"
-
-    ref: Reference = operand()
-    value: AnyValue = operand()
-    result = result_def(TupleType)
-    traits = traits_def(MemoryWriteEffect(), HasPatternKind(OpPatternKind.OPAQUE))
-
-    def infer_type(self) -> Attribute:
-        held = _held_type(self.ref)
-        if not compatible(held, self.value.type):
-            raise VerifyException(f"the cell holds {held}, 'value' is {self.value.type}")
-        return tuple_type([])
-
-
-CORE_OPS = (
-    CompositeOp,
-    ConstantOp,
-    FusedOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-    YieldOp,
-)
-CORE_ATTRS = (BlobAttr, RefType, StrategyAttr)
+CORE_OPS = operators(__name__)
+CORE_ATTRS = (BlobAttr, StrategyAttr)

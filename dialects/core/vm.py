@@ -6,7 +6,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.core.functional import FnType
 from xrelay.dialects.fields import AnyValue, Integers, OptionalDtype, Tensor, operand, prop
 from xrelay.dialects.shapes import (
@@ -105,4 +105,4 @@ class VmInvokeTvmOp(RelayOp):
         return tuple_type([])
 
 
-VM_OPS = (VmInvokeTvmOp, VmReshapeTensorOp, VmShapeOfOp)
+VM_OPS = operators(__name__)

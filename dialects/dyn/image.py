@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn.base import UNKNOWN, DynamicOp, Number, type_of_result
 from xrelay.dialects.fields import Integer, OptionalDtype, Real, Tensor, Text, operand, prop
@@ -134,4 +134,4 @@ def _resized(type_: Attribute, layout: StringAttr, spatial: str) -> Attribute:
     return TensorType(type_.element_type, lengths)
 
 
-DYN_IMAGE_OPS = (DynResize2DOp, DynUpsampling3DOp)
+DYN_IMAGE_OPS = operators(__name__)

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.dyn.base import (
     UNKNOWN,
     DynamicOp,
@@ -214,4 +214,4 @@ class DynTopkOp(DynamicOp):
         return top_type(self.data.type, UNKNOWN, axis, kind, self.dtype)
 
 
-DYN_SELECT_OPS = (DynOneHotOp, DynPadOp, DynSparseToDenseOp, DynTopkOp, DynUpsamplingOp)
+DYN_SELECT_OPS = operators(__name__)

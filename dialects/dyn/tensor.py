@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.dyn.base import UNKNOWN, DynamicOp, Number, integers, known_length, one_integer
 from xrelay.dialects.fields import (
     Dtype,
@@ -288,14 +288,4 @@ class DynTileOp(DynamicOp):
         )
 
 
-DYN_OPS = (
-    DynBroadcastToOp,
-    DynExpandDimsOp,
-    DynFullOp,
-    DynOnesOp,
-    DynReshapeOp,
-    DynSqueezeOp,
-    DynStridedSliceOp,
-    DynTileOp,
-    DynZerosOp,
-)
+DYN_OPS = operators(__name__)

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import (
     expand_padding,
     positive_pair,
@@ -360,4 +360,4 @@ class Dilation2DOp(RelayOp):
         return TensorType(dtype, shape)
 
 
-IMAGE_OPS = (CropAndResizeOp, Dilation2DOp, Resize1DOp, Resize2DOp, Resize3DOp)
+IMAGE_OPS = operators(__name__)

@@ -5,10 +5,17 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
-from xrelay.dialects.shapes import is_float, ranked, same_dimension, tensor_type, with_shape
+from xrelay.dialects.shapes import (
+    is_float,
+    ranked,
+    require_float,
+    same_dimension,
+    tensor_type,
+    with_shape,
+)
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
@@ -84,10 +91,7 @@ class GridSampleOp(RelayOp):
             raise VerifyException(f"'data' is {data}, expected rank 4 or 5")
         grid = ranked(self.grid, "'grid'", rank)
         for type_, name in ((data, "data"), (grid, "grid")):
-            if not is_float(type_.element_type):
-                raise VerifyException(
-                    f"'{name}' has elements of type {type_.element_type}, expected floating point"
-                )
+            require_float(type_, name)
         require_layout("layout", self.layout, "NCHW" if rank == 4 else "NCDHW")
         require_layout("method", self.method, "bilinear", "nearest", *["bicubic"] * (rank == 4))
         require_layout("padding_mode", self.padding_mode, "zeros", "border", "reflection")
@@ -102,4 +106,4 @@ class GridSampleOp(RelayOp):
         return with_shape(data, [count if batch < 0 else batch, channels, *places])
 
 
-SAMPLING_OPS = (AffineGridOp, GridSampleOp)
+SAMPLING_OPS = operators(__name__)

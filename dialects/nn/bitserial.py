@@ -16,7 +16,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -297,4 +297,4 @@ class BitSerialDenseOp(RelayOp):
         return TensorType(dtype, [examples, self.units.value.data])
 
 
-BITSERIAL_OPS = (BitPackOp, BitSerialConv2DOp, BitSerialDenseOp)
+BITSERIAL_OPS = operators(__name__)

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value
+from xrelay.dialects.base import RelayOp, Value, operators
 from xrelay.dialects.conv.conv import ConvolutionOp
 from xrelay.dialects.conv.windows import Pads, expand_padding, require_layout, window_output
 from xrelay.dialects.fields import Flag, Integer, Integers, Tensor, Text, operand, prop
@@ -18,8 +18,8 @@ from xrelay.dialects.shapes import (
     dimension_product,
     int_array,
     integer,
-    is_float,
     ranked,
+    require_float,
     same_dimension,
     shape_text,
     string,
@@ -71,10 +71,7 @@ class CorrelationOp(RelayOp):
     def infer_type(self) -> Attribute:
         require_layout("layout", self.layout, "NCHW")
         first, second = ranked(self.data1, "'data1'", 4), ranked(self.data2, "'data2'", 4)
-        if not is_float(first.element_type):
-            raise VerifyException(
-                f"'data1' has elements of type {first.element_type}, expected floating point"
-            )
+        require_float(first, "data1")
         if not compatible(first, second):
             raise VerifyException(f"'data1' is {first}, 'data2' is {second}, expected the same")
         kernel, most = self.kernel_size.value.data, self.max_displacement.value.data
@@ -160,10 +157,7 @@ class DeformableConv2DOp(ConvolutionOp):
 
     def infer_type(self) -> Attribute:
         for name, type_ in (("data", self.data.type), ("offset", self.offset.type)):
-            if not is_float(type_.element_type):
-                raise VerifyException(
-                    f"'{name}' has elements of type {type_.element_type}, expected floating point"
-                )
+            require_float(type_, name)
         images, kernels, results = self.layouts
         batch, channels, *image = canonical_shape(self.data, "'data'", images, self.IMAGE_LAYOUT)
         weight = canonical_shape(self.weight, "'weight'", kernels, self.KERNEL_LAYOUT)
@@ -189,4 +183,4 @@ class DeformableConv2DOp(ConvolutionOp):
         return TensorType(self.sum_type(), out_shape)
 
 
-CORRELATION_OPS = (CorrelationOp, DeformableConv2DOp)
+CORRELATION_OPS = operators(__name__)

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import (
     Flag,
     Integer,
@@ -171,4 +171,4 @@ class BatchMatmulOp(MatrixProductOp):
         return self.infer_product(a, b)
 
 
-DENSE_OPS = (BatchMatmulOp, ContribDensePackOp, DenseOp, MatmulOp)
+DENSE_OPS = operators(__name__)

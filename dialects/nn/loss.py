@@ -8,28 +8,22 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value
+from xrelay.dialects.base import RelayOp, Value, operators
 from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Integer, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
     compatible,
     element_count,
     integer,
-    is_float,
     is_integer_type,
     ranked,
+    require_float,
+    require_same_dtype,
     same_dimension,
     shape_text,
     string,
 )
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
-
-
-def _require_float(type_: TensorType[Attribute], what: str) -> None:
-    if not is_float(type_.element_type):
-        raise VerifyException(
-            f"'{what}' has elements of type {type_.element_type}, expected floating point"
-        )
 
 
 class CrossEntropyFamilyOp(RelayOp, ABC):
@@ -41,7 +35,7 @@ class CrossEntropyFamilyOp(RelayOp, ABC):
 
     def infer_type(self) -> Attribute:
         x, y = ranked(self.x, "'x'", 2), ranked(self.y, "'y'", 2)
-        _require_float(x, "x")
+        require_float(x, "x")
         if not compatible(x, y):
             raise VerifyException(f"'x' is {x}, 'y' is {y}, expected the same")
         return TensorType(x.element_type, [])
@@ -111,12 +105,8 @@ class NllLossOp(RelayOp):
         require_layout("reduction", self.reduction, "mean", "sum", "none")
         predictions, targets = self.predictions.type, self.targets.type
         weights = ranked(self.weights, "'weights'", 1)
-        _require_float(predictions, "predictions")
-        if weights.element_type != predictions.element_type:
-            raise VerifyException(
-                f"'predictions' has elements of type {predictions.element_type}, 'weights' of "
-                f"{weights.element_type}"
-            )
+        require_float(predictions, "predictions")
+        require_same_dtype(predictions, "predictions", weights, "weights")
         if not is_integer_type(targets.element_type) or targets.element_type == i1:
             raise VerifyException(f"'targets' is {targets}, expected integers")
         shape, places = predictions.get_shape(), targets.get_shape()
@@ -141,4 +131,4 @@ class NllLossOp(RelayOp):
         return TensorType(predictions.element_type, [] if reduced else places)
 
 
-LOSS_OPS = (CrossEntropyOp, CrossEntropyWithLogitsOp, NllLossOp)
+LOSS_OPS = operators(__name__)

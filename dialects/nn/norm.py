@@ -1,54 +1,56 @@
 """Normalisation, softmax, dropout and bias."""
 
 from abc import ABC
-from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TupleType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import Flag, Integer, Integers, Real, Tensor, operand, prop
 from xrelay.dialects.shapes import (
-    is_float,
     normalize_axes,
     normalize_axis,
     ranked,
+    require_float,
+    require_same_dtype,
     same_dimension,
     shape_text,
 )
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
-def _require_float(type_: TensorType[Attribute]) -> None:
-    if not is_float(type_.element_type):
-        raise VerifyException(
-            f"'data' has elements of type {type_.element_type}, expected floating point"
-        )
+class ChannelsOp(RelayOp, ABC):
+    """
+    An operator on `data` with vectors of numbers, one for each index of `axis`. They state `data`, too: fields of a base
+    come after their own.
+    """
 
+    data: Tensor = operand()
+    axis: Integer = prop(default=1)
 
-def _require_channels(
-    op: "BatchNormOp | PReluOp | RmsNormOp | StandardizingOp", axis: int, names: Sequence[str]
-) -> None:
-    """Checks that operands are vectors like axis `axis` of `data`."""
-    data = op.data.type
-    channels = data.get_shape()[axis]
-    for name in names:
-        type_ = ranked(getattr(op, name), f"'{name}'", 1)
-        if not same_dimension(type_.get_shape()[0], channels):
-            raise VerifyException(
-                f"'{name}' has {type_.get_shape()[0]} elements, axis {axis} of 'data' {channels}"
-            )
-        if type_.element_type != data.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {data.element_type}, '{name}' of {type_.element_type}"
-            )
+    @property
+    def channel_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def require_channels(self, *names: str) -> None:
+        """Raises VerifyException unless operands are vectors like `axis` of `data`."""
+        data, axis = self.data.type, self.channel_axis
+        channels = data.get_shape()[axis]
+        for name in names:
+            type_ = ranked(getattr(self, name), f"'{name}'", 1)
+            if not same_dimension(type_.get_shape()[0], channels):
+                raise VerifyException(
+                    f"'{name}' has {type_.get_shape()[0]} elements, axis {axis} of 'data' {channels}"
+                )
+            require_same_dtype(data, "data", type_, name)
 
 
 @irdl_op_definition
-class BiasAddOp(RelayOp):
+class BiasAddOp(ChannelsOp):
     """
     `data` plus `bias` [C], repeated along all axes but `axis`, which has length C.
 
@@ -59,32 +61,15 @@ class BiasAddOp(RelayOp):
 
     data: Tensor = operand()
     bias: Tensor = operand()
-    axis: Integer = prop(default=1)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
 
-    @property
-    def channel_axis(self) -> int:
-        """`axis`, counted from the front."""
-        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
-
     def infer_type(self) -> Attribute:
-        bias = ranked(self.bias, "'bias'", 1)
-        if self.data.type.element_type != bias.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {self.data.type.element_type}, "
-                f"'bias' of {bias.element_type}"
-            )
-        length = self.data.type.get_shape()[self.channel_axis]
-        if not same_dimension(length, bias.get_shape()[0]):
-            raise VerifyException(
-                f"'bias' has {bias.get_shape()[0]} elements, axis {self.channel_axis} of "
-                f"'data' {length}"
-            )
+        self.require_channels("bias")
         return self.data.type
 
 
 @irdl_op_definition
-class PReluOp(RelayOp):
+class PReluOp(ChannelsOp):
     """
     `data` where it is positive, elsewhere `data` times `alpha` [C], repeated along all axes but
     `axis`, which has length C.
@@ -96,21 +81,15 @@ class PReluOp(RelayOp):
 
     data: Tensor = operand()
     alpha: Tensor = operand()
-    axis: Integer = prop(default=1)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
 
-    @property
-    def channel_axis(self) -> int:
-        """`axis`, counted from the front."""
-        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
-
     def infer_type(self) -> Attribute:
-        _require_channels(self, self.channel_axis, ("alpha",))
+        self.require_channels("alpha")
         return self.data.type
 
 
 @irdl_op_definition
-class BatchNormOp(RelayOp):
+class BatchNormOp(ChannelsOp):
     """
     Batch normalisation with stored statistics: a tuple of
     (data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta along `axis`, and the two
@@ -133,19 +112,13 @@ class BatchNormOp(RelayOp):
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
 
-    @property
-    def channel_axis(self) -> int:
-        """`axis`, counted from the front."""
-        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
-
     def infer_type(self) -> Attribute:
-        _require_float(self.data.type)
-        vectors = ("gamma", "beta", "moving_mean", "moving_var")
-        _require_channels(self, self.channel_axis, vectors)
+        require_float(self.data.type, "data")
+        self.require_channels("gamma", "beta", "moving_mean", "moving_var")
         return tuple_type([self.data.type, self.moving_mean.type, self.moving_var.type])
 
 
-class StandardizingOp(RelayOp, ABC):
+class StandardizingOp(ChannelsOp, ABC):
     """
     Normalisation by statistics of `data` itself: (data - mean) / sqrt(variance + epsilon) * gamma
     + beta, where the mean and the (biased) variance are over a set of elements that each operator
@@ -163,14 +136,9 @@ class StandardizingOp(RelayOp, ABC):
     # Relay registers no kind, as its pipeline decomposes these before fusion.
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
 
-    @property
-    def channel_axis(self) -> int:
-        """`axis`, counted from the front."""
-        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
-
     def infer_type(self) -> Attribute:
-        _require_float(self.data.type)
-        _require_channels(self, self.channel_axis, ("gamma", "beta"))
+        require_float(self.data.type, "data")
+        self.require_channels("gamma", "beta")
         return self.data.type
 
 
@@ -231,7 +199,7 @@ class GroupNormOp(StandardizingOp):
 
 
 @irdl_op_definition
-class RmsNormOp(RelayOp):
+class RmsNormOp(ChannelsOp):
     """
     Each row of `data` along `axis` divided by its root mean square: data / sqrt(mean of squares
     + epsilon) * gamma, where `gamma` [C] stands along `axis`, which has length C. Without `scale`
@@ -249,14 +217,9 @@ class RmsNormOp(RelayOp):
     scale: Flag = prop(default=True)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
 
-    @property
-    def channel_axis(self) -> int:
-        """`axis`, counted from the front."""
-        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
-
     def infer_type(self) -> Attribute:
-        _require_float(self.data.type)
-        _require_channels(self, self.channel_axis, ("gamma",))
+        require_float(self.data.type, "data")
+        self.require_channels("gamma")
         return self.data.type
 
 
@@ -273,7 +236,7 @@ class SoftmaxFamilyOp(RelayOp, ABC):
         return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
 
     def infer_type(self) -> Attribute:
-        _require_float(self.data.type)
+        require_float(self.data.type, "data")
         _ = self.normalized_axis
         return self.data.type
 
@@ -337,7 +300,7 @@ class LrnOp(RelayOp):
         return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
 
     def infer_type(self) -> Attribute:
-        _require_float(self.data.type)
+        require_float(self.data.type, "data")
         _ = self.normalized_axis
         if self.size.value.data < 1:
             raise VerifyException(f"'size' is {self.size.value.data}, expected at least 1")
@@ -367,7 +330,7 @@ class L2NormalizeOp(RelayOp):
         return normalize_axes(self.axis.get_values(), self.data.type.get_num_dims())
 
     def infer_type(self) -> Attribute:
-        _require_float(self.data.type)
+        require_float(self.data.type, "data")
         _ = self.normalized_axes
         return self.data.type
 
@@ -391,18 +354,4 @@ class DropoutOp(RelayOp):
         return tuple_type([self.data.type, self.data.type])
 
 
-NORM_OPS = (
-    BatchNormOp,
-    BiasAddOp,
-    DropoutOp,
-    FastSoftmaxOp,
-    GroupNormOp,
-    InstanceNormOp,
-    L2NormalizeOp,
-    LayerNormOp,
-    LogSoftmaxOp,
-    LrnOp,
-    PReluOp,
-    RmsNormOp,
-    SoftmaxOp,
-)
+NORM_OPS = operators(__name__)

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import positive_numbers, require_layout
 from xrelay.dialects.fields import (
     Integer,
@@ -25,6 +25,7 @@ from xrelay.dialects.fields import (
 from xrelay.dialects.shapes import (
     dimension_product,
     normalize_axis,
+    require_same_dtype,
     same_dimension,
     shape_text,
     with_shape,
@@ -290,11 +291,7 @@ class FifoBufferOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         data, buffer, axis = self.data.type, self.buffer.type, self.normalized_axis
-        if data.element_type != buffer.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {data.element_type}, 'buffer' of "
-                f"{buffer.element_type}"
-            )
+        require_same_dtype(data, "data", buffer, "buffer")
         new, old = data.get_shape(), buffer.get_shape()
         if len(new) != len(old) or not all(
             i == axis or same_dimension(*pair) for i, pair in enumerate(zip(new, old, strict=True))
@@ -367,12 +364,4 @@ class PadOp(RelayOp):
         )
 
 
-SPACE_OPS = (
-    BatchToSpaceNDOp,
-    DepthToSpaceOp,
-    FifoBufferOp,
-    MirrorPadOp,
-    PadOp,
-    SpaceToBatchNDOp,
-    SpaceToDepthOp,
-)
+SPACE_OPS = operators(__name__)

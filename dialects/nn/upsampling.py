@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value
+from xrelay.dialects.base import RelayOp, Value, operators
 from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Flag, Real, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import CUBIC, Resize2DOp
@@ -178,4 +178,4 @@ class Upsampling3DOp(UpsamplingFamilyOp):
         return super().infer_type()
 
 
-UPSAMPLING_OPS = (Upsampling3DOp, UpsamplingOp)
+UPSAMPLING_OPS = operators(__name__)

@@ -8,11 +8,11 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import Pads, expand_padding, positive_pair, window_output
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.pool.pool import pooled_layout
-from xrelay.dialects.shapes import same_dimension, shape_text
+from xrelay.dialects.shapes import require_same_dtype, same_dimension, shape_text
 from xrelay.dialects.tensor.layout import Layout, canonical_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -56,11 +56,7 @@ class Pool2DGradOp(RelayOp, ABC):
         )
 
     def infer_type(self) -> Attribute:
-        if self.grad.type.element_type != self.data.type.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {self.data.type.element_type}, 'grad' of "
-                f"{self.grad.type.element_type}"
-            )
+        require_same_dtype(self.data.type, "data", self.grad.type, "grad")
         layout = self.data_layout
         batch, channels, *image = canonical_shape(self.data, "'data'", layout, self.IMAGE_LAYOUT)
         found = canonical_shape(self.grad, "'grad'", layout, self.IMAGE_LAYOUT)
@@ -104,4 +100,4 @@ class MaxPool2DGradOp(Pool2DGradOp):
     name = "relay.nn.max_pool2d_grad"
 
 
-POOL_GRADIENT_OPS = (AvgPool2DGradOp, MaxPool2DGradOp)
+POOL_GRADIENT_OPS = operators(__name__)

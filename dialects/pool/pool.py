@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -257,13 +257,4 @@ class GlobalMaxPool2DOp(GlobalPool2DOp):
     name = "relay.nn.global_max_pool2d"
 
 
-POOL_OPS = (
-    AvgPool1DOp,
-    AvgPool2DOp,
-    AvgPool3DOp,
-    GlobalAvgPool2DOp,
-    GlobalMaxPool2DOp,
-    MaxPool1DOp,
-    MaxPool2DOp,
-    MaxPool3DOp,
-)
+POOL_OPS = operators(__name__)

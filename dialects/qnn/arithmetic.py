@@ -7,7 +7,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.base import RelayOp, defined_for, operators
 from xrelay.dialects.fields import Integer, Real, Tensor, operand, prop
 from xrelay.dialects.qnn.parameters import (
     BYTES,
@@ -17,7 +17,13 @@ from xrelay.dialects.qnn.parameters import (
     require_channel_parameters,
     require_scalar_parameters,
 )
-from xrelay.dialects.shapes import broadcast_shapes, same_dimension, with_dtype, with_shape
+from xrelay.dialects.shapes import (
+    broadcast_shapes,
+    require_same_dtype,
+    same_dimension,
+    with_dtype,
+    with_shape,
+)
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 
@@ -58,10 +64,7 @@ class QnnBinaryOp(RelayOp, ABC):
 
     def infer_type(self) -> Attribute:
         lhs, rhs = self.lhs.type, self.rhs.type
-        if lhs.element_type != rhs.element_type:
-            raise VerifyException(
-                f"'lhs' has elements of type {lhs.element_type}, 'rhs' of {rhs.element_type}"
-            )
+        require_same_dtype(lhs, "lhs", rhs, "rhs")
         for data, scale, zero_point, axis, name in (
             (lhs, self.lhs_scale, self.lhs_zero_point, self.lhs_axis, "lhs"),
             (rhs, self.rhs_scale, self.rhs_zero_point, self.rhs_axis, "rhs"),
@@ -295,24 +298,5 @@ class QnnLookupOp(RelayOp):
         return with_dtype(data, table.element_type)
 
 
-QNN_UNARY_OPS = (
-    QnnAbsOp,
-    QnnErfOp,
-    QnnExpOp,
-    QnnHardswishOp,
-    QnnLogOp,
-    QnnRsqrtOp,
-    QnnSigmoidOp,
-    QnnSqrtOp,
-    QnnTanhOp,
-)
-"""Those that compute a function in floating point."""
-
-QNN_ARITHMETIC_OPS = (
-    *QNN_UNARY_OPS,
-    QnnAddOp,
-    QnnLeakyReluOp,
-    QnnLookupOp,
-    QnnMulOp,
-    QnnSubtractOp,
-)
+QNN_UNARY_OPS = operators(__name__, QnnUnaryOp)
+QNN_ARITHMETIC_OPS = operators(__name__)

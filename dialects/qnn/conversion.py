@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import (
     Dtype,
@@ -33,9 +33,9 @@ from xrelay.dialects.qnn.parameters import (
     ui8,
 )
 from xrelay.dialects.shapes import (
-    is_float,
     joined_shape,
     normalize_axis,
+    require_float,
     tensor_type,
     tuple_fields,
     with_dtype,
@@ -276,10 +276,7 @@ class QnnSimulatedOp(RelayOp, ABC):
     def infer_simulated(self, code_name: str, names: str) -> Attribute:
         """The type of the result; the arguments are the names of the parameters."""
         data = tensor_type(self.operands[0], "'data'")
-        if not is_float(data.element_type):
-            raise VerifyException(
-                f"'data' has elements of type {data.element_type}, expected floating point"
-            )
+        require_float(data, "data")
         code, scale, zero_point = self.parameters
         require_scalar(code.type, f"'{code_name}'", i32)
         require_channel_parameters(data, scale, zero_point, self.axis.value.data, names)
@@ -337,11 +334,4 @@ class QnnSimulatedDequantizeOp(QnnSimulatedOp):
         return self.infer_simulated("in_dtype", "input_{}")
 
 
-QNN_OPS = (
-    QnnConcatenateOp,
-    QnnDequantizeOp,
-    QnnQuantizeOp,
-    QnnRequantizeOp,
-    QnnSimulatedDequantizeOp,
-    QnnSimulatedQuantizeOp,
-)
+QNN_OPS = operators(__name__)

@@ -16,7 +16,7 @@ from xdsl.ir.core import SSAValues
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.conv import Conv2DOp, Conv2DTransposeOp
 from xrelay.dialects.fields import (
     Flag,
@@ -242,4 +242,4 @@ class QnnBatchMatmulOp(QnnProductOp):
         return 1
 
 
-QNN_PRODUCT_OPS = (QnnBatchMatmulOp, QnnConv2DOp, QnnConv2DTransposeOp, QnnDenseOp)
+QNN_PRODUCT_OPS = operators(__name__)

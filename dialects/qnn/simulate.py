@@ -6,9 +6,9 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
-from xrelay.dialects.shapes import is_float
+from xrelay.dialects.shapes import require_float
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 KIND_IDENTITY, KIND_INPUT, KIND_WEIGHT, KIND_ACTIVATION = range(4)
@@ -38,8 +38,7 @@ class SimulatedQuantizeOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         dtype = self.data.type.element_type
-        if not is_float(dtype):
-            raise VerifyException(f"'data' has elements of type {dtype}, expected floating point")
+        require_float(self.data.type, "data")
         for name, value in (
             ("dom_scale", self.dom_scale),
             ("clip_min", self.clip_min),
@@ -58,4 +57,4 @@ class SimulatedQuantizeOp(RelayOp):
         return self.data.type
 
 
-QUANTIZE_OPS = (SimulatedQuantizeOp,)
+QUANTIZE_OPS = operators(__name__)

@@ -6,9 +6,15 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import Tensor, operand
-from xrelay.dialects.shapes import integer_tensor, integer_vector, same_dimension, with_shape
+from xrelay.dialects.shapes import (
+    integer_tensor,
+    integer_vector,
+    require_same_dtype,
+    same_dimension,
+    with_shape,
+)
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
 
@@ -91,11 +97,7 @@ class SparseReshapeOp(RelayOp):
         indices = _coordinates(self.sparse_indices, rank, "prev_shape")
         new_rank = integer_vector(self.new_shape, "new_shape")
         for name, value in (("prev_shape", self.prev_shape), ("new_shape", self.new_shape)):
-            if value.type.element_type != indices.element_type:
-                raise VerifyException(
-                    f"'{name}' has elements of type {value.type.element_type}, "
-                    f"'sparse_indices' of {indices.element_type}"
-                )
+            require_same_dtype(value.type, name, indices, "sparse_indices")
         return tuple_type(
             [
                 with_shape(indices, [indices.get_shape()[0], new_rank]),
@@ -104,4 +106,4 @@ class SparseReshapeOp(RelayOp):
         )
 
 
-SPARSE_COORDINATE_OPS = (SparseFillEmptyRowsOp, SparseReshapeOp)
+SPARSE_COORDINATE_OPS = operators(__name__)

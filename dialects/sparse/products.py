@@ -16,13 +16,14 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.conv.windows import positive_numbers, require_layout
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
     dimension_product,
     is_integer_type,
     ranked,
+    require_same_dtype,
     same_dimension,
     tensor_type,
 )
@@ -57,14 +58,6 @@ def sparse_shape(
     return rows, height, width
 
 
-def _require_same_dtype(names: Sequence[str], types: Sequence[TensorType[Attribute]]) -> None:
-    first, second = (type_.element_type for type_ in types)
-    if first != second:
-        raise VerifyException(
-            f"'{names[0]}' has elements of type {first}, '{names[1]}' of {second}"
-        )
-
-
 def _require_columns(columns: int, width: int, what: str) -> None:
     if DYNAMIC_INDEX not in (columns, width) and (width == 0 or columns % width):
         raise VerifyException(f"{what} is {columns}, not a multiple of blocks of {width} columns")
@@ -80,7 +73,7 @@ class SparseProductOp(RelayOp, ABC):
         names = [name for name, _ in self.get_irdl_definition().operands]
         dense = ranked(self.operands[0], f"'{names[0]}'", 2)
         rows, height, width = sparse_shape(names[1:], self.operands[1:], (1, 3))
-        _require_same_dtype(names, (dense, tensor_type(self.operands[1], "")))
+        require_same_dtype(dense, names[0], tensor_type(self.operands[1], ""), names[1])
         others, columns = dense.get_shape()
         _require_columns(columns, width, f"the length of axis 1 of '{names[0]}'")
         products = dimension_product((rows, height))
@@ -159,7 +152,7 @@ class SparseConv2DOp(SparseOperandOp):
         names = ("sparse_data", "sparse_indices", "sparse_indptr")
         dense = ranked(self.dense_data, "'dense_data'", 4)
         rows, height, width = sparse_shape(names, self.operands[1:], (2, 3))
-        _require_same_dtype(("dense_data", "sparse_data"), (dense, self.sparse_data.type))
+        require_same_dtype(dense, "dense_data", self.sparse_data.type, "sparse_data")
         taps = positive_numbers(self.kernel_size, "kernel_size", 2)
         if taps != (1, 1):
             raise VerifyException(f"'kernel_size' is {list(taps)}, expected [1, 1]")
@@ -186,7 +179,7 @@ class SparseAddOp(SparseOperandOp):
         names = ("sparse_data", "sparse_indices", "sparse_indptr")
         dense = ranked(self.dense_data, "'dense_data'", 2)
         rows, _, _ = sparse_shape(names, self.operands[1:], (1,))
-        _require_same_dtype(("dense_data", "sparse_data"), (dense, self.sparse_data.type))
+        require_same_dtype(dense, "dense_data", self.sparse_data.type, "sparse_data")
         if not same_dimension(rows, dense.get_shape()[0]):
             raise VerifyException(
                 f"'sparse_indptr' is for {rows} rows, 'dense_data' has {dense.get_shape()[0]}"
@@ -216,10 +209,4 @@ class SparseTransposeOp(RelayOp):
         return tuple_type([value.type for value in self.operands])
 
 
-SPARSE_OPS = (
-    InternalSparseDensePaddedOp,
-    SparseAddOp,
-    SparseConv2DOp,
-    SparseDenseOp,
-    SparseTransposeOp,
-)
+SPARSE_OPS = operators(__name__)

@@ -6,14 +6,14 @@ from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.base import RelayOp, defined_for, operators
 from xrelay.dialects.fields import Tensor, operand
 from xrelay.dialects.shapes import (
     broadcast_shapes,
     is_float,
     is_tensor_type,
+    require_same_dtype,
     with_dtype,
     with_shape,
 )
@@ -32,10 +32,7 @@ class BroadcastBinaryOp(RelayOp, ABC):
 
     def infer_type(self) -> Attribute:
         lhs, rhs = self.lhs.type, self.rhs.type
-        if lhs.element_type != rhs.element_type:
-            raise VerifyException(
-                f"'lhs' has elements of type {lhs.element_type}, 'rhs' of {rhs.element_type}"
-            )
+        require_same_dtype(lhs, "lhs", rhs, "rhs")
         return with_shape(lhs, broadcast_shapes(lhs.get_shape(), rhs.get_shape()))
 
 
@@ -360,31 +357,4 @@ class GreaterEqualOp(ComparisonOp):
     name = "relay.greater_equal"
 
 
-BINARY_OPS = (
-    AddOp,
-    BitwiseAndOp,
-    BitwiseOrOp,
-    BitwiseXorOp,
-    DivideOp,
-    EqualOp,
-    FloorDivideOp,
-    FloorModOp,
-    GreaterEqualOp,
-    GreaterOp,
-    LeftShiftOp,
-    LessEqualOp,
-    LessOp,
-    LogicalAndOp,
-    LogicalOrOp,
-    LogicalXorOp,
-    MaximumOp,
-    MinimumOp,
-    ModOp,
-    MultiplyOp,
-    NotEqualOp,
-    PowerOp,
-    RightShiftOp,
-    SubtractOp,
-    TruncDivideOp,
-    TruncModOp,
-)
+BINARY_OPS = operators(__name__)

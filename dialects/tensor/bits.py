@@ -7,8 +7,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import defined_for
-from xrelay.dialects.core.values import element_bytes
+from xrelay.dialects.base import defined_for, operators
+from xrelay.dialects.core.blob import element_bytes
 from xrelay.dialects.fields import Dtype, Integer, prop
 from xrelay.dialects.shapes import element_type, is_integer_type, with_dtype
 from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
@@ -124,4 +124,4 @@ class FixedPointMultiplyOp(ElementwiseUnaryOp):
         return self.data.type
 
 
-BIT_OPS = (BitwiseNotOp, FixedPointMultiplyOp, IsFiniteOp, IsInfOp, IsNanOp, ReinterpretOp)
+BIT_OPS = operators(__name__)

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.fields import Dtype, Integer, Integers, OptionalDtype, Tensor, operand, prop
 from xrelay.dialects.shapes import element_type, integer_tensor, normalize_axis, shape_text
@@ -213,4 +213,4 @@ def one_hot_dtype(
     return own if dtype is None else element_type(dtype, "dtype")
 
 
-CREATION_OPS = (ArangeOp, FullOp, OneHotOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp)
+CREATION_OPS = operators(__name__)

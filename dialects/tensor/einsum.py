@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import TensorTuple, Text, operand, prop
 from xrelay.dialects.shapes import Shape, shape_text, tuple_fields, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -139,4 +139,4 @@ class EinsumOp(RelayOp):
         return with_shape(fields[0], [lengths[label] for label in equation.output])
 
 
-EINSUM_OPS = (EinsumOp,)
+EINSUM_OPS = operators(__name__)

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import (
     Integer,
     Integers,
@@ -27,6 +27,7 @@ from xrelay.dialects.shapes import (
     integer_vector,
     is_integer_type,
     normalize_axis,
+    require_same_dtype,
     same_dimension,
     shape_text,
     tuple_fields,
@@ -140,11 +141,7 @@ class ScatterFamilyOp(RelayOp, ABC):
     def require_dtypes(self) -> TensorType[Attribute]:
         """The type of `indices`; refuses updates of another dtype than the data's."""
         data, updates = self.data.type, self.updates.type
-        if data.element_type != updates.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {data.element_type}, 'updates' of "
-                f"{updates.element_type}"
-            )
+        require_same_dtype(data, "data", updates, "updates")
         return integer_tensor(self.indices, "indices")
 
 
@@ -415,14 +412,4 @@ class GatherNDOp(RelayOp):
         return with_shape(data, result)
 
 
-INDEXING_OPS = (
-    AdvIndexOp,
-    GatherNDOp,
-    GatherOp,
-    ScatterAddOp,
-    ScatterNDOp,
-    ScatterOp,
-    SparseToDenseOp,
-    StridedSetOp,
-    TakeOp,
-)
+INDEXING_OPS = operators(__name__)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr
@@ -11,13 +12,16 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import Tensor, Text, operand, prop
 from xrelay.dialects.shapes import dimension_product, ranked, same_dimension, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 IMAGE = "NCHW"
 """The layout of images that is not blocked: batch, channels, height, width."""
+
+MOST = 1000
+"""Layouts that are kept; programs have few, which are asked for again and again."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Layout:
     _PART: ClassVar = re.compile(r"([A-Z])|([1-9][0-9]*)([a-z])")
 
     @classmethod
+    @lru_cache(MOST)
     def parse(cls, text: str, what: str) -> "Layout":
         """
         The layout that `text` states; `what` names the property in errors.
@@ -245,4 +250,4 @@ class LayoutTransformOp(RelayOp):
         return with_shape(data, target.shape(source.lengths(shape)))
 
 
-LAYOUT_OPS = (LayoutTransformOp,)
+LAYOUT_OPS = operators(__name__)

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.constants import constant_integers
 from xrelay.dialects.fields import (
     Integer,
@@ -297,14 +297,4 @@ class NdarraySizeOp(RelayOp):
         return TensorType(i32 if self.dtype is None else element_type(self.dtype, "dtype"), [])
 
 
-LIKE_OPS = (
-    BroadcastToLikeOp,
-    CastLikeOp,
-    CollapseSumLikeOp,
-    CollapseSumToOp,
-    FullLikeOp,
-    NdarraySizeOp,
-    ReshapeLikeOp,
-    ShapeOfOp,
-    SliceLikeOp,
-)
+LIKE_OPS = operators(__name__)

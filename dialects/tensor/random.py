@@ -34,7 +34,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import Integer, Integers, OptionalDtype, Tensor, operand, prop
 from xrelay.dialects.shapes import compatible, is_float, tensor_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -217,4 +217,4 @@ class MultinomialOp(RelayOp):
         return tuple_type((KEY, TensorType(i32, [*probs.get_shape()[:-1], count])))
 
 
-RANDOM_OPS = (MultinomialOp, NormalOp, ThreefryGenerateOp, ThreefrySplitOp, UniformOp)
+RANDOM_OPS = operators(__name__)

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.base import RelayOp, defined_for, operators
 from xrelay.dialects.fields import Flag, OptionalIntegers, Tensor, operand, prop
 from xrelay.dialects.shapes import (
     broadcast_shapes,
@@ -218,15 +218,4 @@ class ArgminOp(ArgReductionOp):
     name = "relay.argmin"
 
 
-REDUCTION_OPS = (
-    AllOp,
-    AnyOp,
-    ArgmaxOp,
-    ArgminOp,
-    MaxOp,
-    MeanOp,
-    MinOp,
-    ProdOp,
-    SumOp,
-    VarianceOp,
-)
+REDUCTION_OPS = operators(__name__)

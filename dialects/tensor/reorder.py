@@ -6,7 +6,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import (
     Flag,
     Integer,
@@ -23,6 +23,7 @@ from xrelay.dialects.shapes import (
     integer_tensor,
     integer_vector,
     normalize_axis,
+    require_same_dtype,
     same_dimension,
     shape_text,
     tuple_fields,
@@ -318,11 +319,7 @@ class UnravelIndexOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         data, rank = integer_tensor(self.data, "data"), integer_vector(self.shape, "shape")
-        if self.shape.type.element_type != data.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {data.element_type}, 'shape' of "
-                f"{self.shape.type.element_type}"
-            )
+        require_same_dtype(data, "data", self.shape.type, "shape")
         return with_shape(data, [rank, *data.get_shape()])
 
 
@@ -344,14 +341,4 @@ class InvertPermutationOp(TransformOp):
         return self.data.type
 
 
-REORDER_OPS = (
-    InvertPermutationOp,
-    MatrixSetDiagOp,
-    MeshgridOp,
-    ReverseOp,
-    ReverseSequenceOp,
-    SequenceMaskOp,
-    SlidingWindowOp,
-    TriluOp,
-    UnravelIndexOp,
-)
+REORDER_OPS = operators(__name__)

@@ -8,6 +8,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.utils.exceptions import VerifyException
 
+from xrelay.dialects.base import operators
 from xrelay.dialects.fields import Flag, Integer, Integers, OptionalIntegers, prop
 from xrelay.dialects.shapes import (
     dimension_product,
@@ -250,4 +251,4 @@ class ExpandDimsOp(TransformOp):
         return with_shape(self.data.type, [*shape[:axis], *[1] * count, *shape[axis:]])
 
 
-RESHAPE_OPS = (BatchFlattenOp, ExpandDimsOp, ReshapeOp, ReverseReshapeOp, SqueezeOp)
+RESHAPE_OPS = operators(__name__, TransformOp)

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import (
     Dtype,
     Flag,
@@ -24,6 +24,7 @@ from xrelay.dialects.shapes import (
     dimension_product,
     element_type,
     normalize_axis,
+    require_same_dtype,
     same_dimension,
     with_dtype,
     with_shape,
@@ -158,11 +159,7 @@ class SearchsortedOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         sequence, values = self.sorted_sequence.type, self.values.type
-        if sequence.element_type != values.element_type:
-            raise VerifyException(
-                f"'sorted_sequence' has elements of type {sequence.element_type}, 'values' of "
-                f"{values.element_type}"
-            )
+        require_same_dtype(sequence, "sorted_sequence", values, "values")
         outer, others = sequence.get_shape()[:-1], values.get_shape()[:-1]
         if not sequence.get_shape() or (
             outer and not (len(outer) == len(others) and all(map(same_dimension, outer, others)))
@@ -263,13 +260,4 @@ class CumprodOp(ScanOp):
     name = "relay.cumprod"
 
 
-SORT_OPS = (
-    ArgsortOp,
-    ArgwhereOp,
-    CumprodOp,
-    CumsumOp,
-    SearchsortedOp,
-    SortOp,
-    TopkOp,
-    UniqueOp,
-)
+SORT_OPS = operators(__name__)

@@ -2,6 +2,7 @@
 
 from xdsl.irdl import irdl_op_definition
 
+from xrelay.dialects.base import operators
 from xrelay.dialects.tensor.unary import FloatUnaryOp
 
 
@@ -159,19 +160,4 @@ class FastTanhOp(FloatUnaryOp):
     name = "relay.fast_tanh"
 
 
-TRANSCENDENTAL_OPS = (
-    AcosOp,
-    AcoshOp,
-    AsinOp,
-    AsinhOp,
-    AtanOp,
-    AtanhOp,
-    CoshOp,
-    FastErfOp,
-    FastExpOp,
-    FastTanhOp,
-    Log10Op,
-    Log2Op,
-    SinhOp,
-    TanOp,
-)
+TRANSCENDENTAL_OPS = operators(__name__)

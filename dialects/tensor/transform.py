@@ -18,7 +18,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import (
     Field,
     Integer,
@@ -39,6 +39,7 @@ from xrelay.dialects.shapes import (
     joined_shape,
     normalize_axes,
     normalize_axis,
+    require_same_dtype,
     same_dimension,
     shape_text,
     tuple_fields,
@@ -336,9 +337,7 @@ class SplitOp(RelayOp):
                 DYNAMIC_INDEX if end == DYNAMIC_INDEX else end - start
                 for start, end in zip(starts, ends, strict=True)
             ]
-            if any(part < 0 and part != DYNAMIC_INDEX for part in lengths) or (
-                length != DYNAMIC_INDEX and max(starts) > length
-            ):
+            if any(part < 0 and part != DYNAMIC_INDEX for part in lengths):
                 raise VerifyException(
                     f"'indices_or_sections' {list(starts[1:])} is not ascending within the axis "
                     f"{shape_text([length])}"
@@ -369,24 +368,11 @@ class WhereOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         condition, x, y = self.condition.type, self.x.type, self.y.type
-        if x.element_type != y.element_type:
-            raise VerifyException(
-                f"'x' has elements of type {x.element_type}, 'y' of {y.element_type}"
-            )
+        require_same_dtype(x, "x", y, "y")
         shape = broadcast_shapes(x.get_shape(), y.get_shape(), ("x", "y"))
         return with_shape(
             x, broadcast_shapes(condition.get_shape(), shape, ("condition", "x and y"))
         )
 
 
-TRANSFORM_OPS = (
-    BroadcastToOp,
-    ConcatenateOp,
-    RepeatOp,
-    SplitOp,
-    StackOp,
-    StridedSliceOp,
-    TileOp,
-    TransposeOp,
-    WhereOp,
-)
+TRANSFORM_OPS = operators(__name__)

@@ -7,7 +7,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.base import RelayOp, defined_for, operators
 from xrelay.dialects.fields import Dtype, Real, Tensor, operand, prop
 from xrelay.dialects.shapes import element_type, is_float, with_dtype
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -288,27 +288,4 @@ class CastOp(ElementwiseUnaryOp):
         return with_dtype(self.data.type, element_type(self.dtype, "dtype"))
 
 
-UNARY_OPS = (
-    AbsOp,
-    CastOp,
-    CeilOp,
-    ClipOp,
-    CopyOp,
-    CosOp,
-    ErfOp,
-    ExpOp,
-    FloorOp,
-    LeakyReluOp,
-    LogOp,
-    LogicalNotOp,
-    NegativeOp,
-    ReluOp,
-    RoundOp,
-    RsqrtOp,
-    SigmoidOp,
-    SignOp,
-    SinOp,
-    SqrtOp,
-    TanhOp,
-    TruncOp,
-)
+UNARY_OPS = operators(__name__)

@@ -6,10 +6,16 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
-from xrelay.dialects.shapes import dimension_product, is_float, ranked, same_dimension, tensor_type
+from xrelay.dialects.shapes import (
+    dimension_product,
+    ranked,
+    require_float,
+    same_dimension,
+    tensor_type,
+)
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 CORNERS = 4
@@ -38,10 +44,7 @@ def require_index(index: IntegerAttr, what: str, length: int, *, optional: bool 
 def boxes_type(value: SSAValue) -> TensorType[Attribute]:
     """The type of `data` [B, N, K], rows of numbers about boxes."""
     data = ranked(value, "'data'", 3)
-    if not is_float(data.element_type):
-        raise VerifyException(
-            f"'data' has elements of type {data.element_type}, expected floating point"
-        )
+    require_float(data, "data")
     return data
 
 
@@ -199,4 +202,4 @@ class AllClassNonMaxSuppressionOp(RelayOp):
         )
 
 
-VISION_OPS = (AllClassNonMaxSuppressionOp, GetValidCountsOp, NonMaxSuppressionOp)
+VISION_OPS = operators(__name__)

@@ -16,20 +16,18 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.conv.windows import positive_pair, require_layout
 from xrelay.dialects.fields import Flag, Integer, Integers, Real, Reals, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import layout_axes
-from xrelay.dialects.shapes import dimension_product, is_float, ranked, same_dimension, with_shape
+from xrelay.dialects.shapes import (
+    dimension_product,
+    ranked,
+    require_float,
+    same_dimension,
+    with_shape,
+)
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
-
-
-def require_float(type_: TensorType[Attribute], what: str) -> None:
-    """Raises VerifyException unless the elements of a tensor are floating-point numbers."""
-    if not is_float(type_.element_type):
-        raise VerifyException(
-            f"{what} has elements of type {type_.element_type}, expected floating point"
-        )
 
 
 def require_numbers(
@@ -90,7 +88,7 @@ class MultiboxPriorOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         data = ranked(self.data, "'data'", 4)
-        require_float(data, "'data'")
+        require_float(data, "data")
         sizes = require_numbers(self.sizes, "sizes", None)
         ratios = require_numbers(self.ratios, "ratios", None, positive=True)
         require_numbers(self.steps, "steps", 2)
@@ -130,7 +128,7 @@ class MultiboxTransformLocOp(RelayOp):
     def infer_type(self) -> Attribute:
         probabilities = ranked(self.cls_prob, "'cls_prob'", 3)
         moves, anchor = ranked(self.loc_pred, "'loc_pred'", 2), ranked(self.anchor, "'anchor'", 3)
-        require_float(probabilities, "'cls_prob'")
+        require_float(probabilities, "cls_prob")
         batch, _, count = probabilities.get_shape()
         for type_, name, shape in (
             (moves, "loc_pred", (batch, dimension_product((4, count)))),
@@ -197,7 +195,7 @@ class ProposalOp(RelayOp):
     def infer_type(self) -> Attribute:
         scores = ranked(self.cls_prob, "'cls_prob'", 4)
         moves, info = ranked(self.bbox_pred, "'bbox_pred'", 4), ranked(self.im_info, "'im_info'", 2)
-        require_float(scores, "'cls_prob'")
+        require_float(scores, "cls_prob")
         kinds = len(require_numbers(self.scales, "scales", None)) * len(
             require_numbers(self.ratios, "ratios", None, positive=True)
         )
@@ -248,7 +246,7 @@ class RegionOp(RelayOp, ABC):
 
     def infer_type(self) -> Attribute:
         data, rois = ranked(self.data, "'data'", 4), ranked(self.rois, "'rois'", 2)
-        require_float(data, "'data'")
+        require_float(data, "data")
         count, numbers = rois.get_shape()
         if rois.element_type != data.element_type or not same_dimension(numbers, 5):
             raise VerifyException(
@@ -338,11 +336,4 @@ class YoloReorgOp(RelayOp):
         return with_shape(data, [batch, more, rows, columns])
 
 
-REGION_OPS = (
-    MultiboxPriorOp,
-    MultiboxTransformLocOp,
-    ProposalOp,
-    RoiAlignOp,
-    RoiPoolOp,
-    YoloReorgOp,
-)
+REGION_OPS = operators(__name__)

@@ -16,16 +16,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.core.adt import MatchOp
 from xrelay.dialects.core.functional import ClosureOp, Instance, LetOp
-from xrelay.dialects.core.values import (
-    ConstantOp,
-    RefCreateOp,
-    RefReadOp,
-    RefType,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-    YieldOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefType, RefWriteOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.type_relations import joined

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, constructor_ref
+from xrelay.dialects.core.dense import is_dense
 from xrelay.dialects.core.functional import (
     AdtType,
     ApplyOp,
@@ -17,7 +18,7 @@ from xrelay.dialects.core.functional import (
     GlobalVarOp,
     InstantiateOp,
 )
-from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, YieldOp, is_dense
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, YieldOp
 from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.relay_text import literals

@@ -5,7 +5,7 @@ Expressions nest without limit: steps that contain others are driven by `cursor.
 Python's stack does not grow with them.
 """
 
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from xdsl.ir import Attribute
 
@@ -15,6 +15,7 @@ from xrelay.frontends.relay_text.attribute_parser import AttributeParser, global
 from xrelay.frontends.relay_text.cursor import Cursor
 from xrelay.frontends.relay_text.errors import Source
 from xrelay.frontends.relay_text.metadata import Metadata
+from xrelay.frontends.relay_text.names import Names
 from xrelay.frontends.relay_text.syntax import (
     Attrs,
     Bindings,
@@ -37,7 +38,6 @@ from xrelay.frontends.relay_text.tokens import Kind, tokenize
 from xrelay.frontends.relay_text.type_parser import TypeParser
 from xrelay.frontends.relay_text.types import resolve
 
-V = TypeVar("V")
 E = TypeVar("E", bound=Expr)
 
 BINARY: dict[str, tuple[int, str]] = {
@@ -57,31 +57,6 @@ BINARY: dict[str, tuple[int, str]] = {
 _REFERENCES = {"ref": 1, "ref_read": 1, "ref_write": 2}
 
 
-class Scope(Generic[V]):
-    """Names that a nested part of the text may use again for something else, and what they mean."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, V] = {}
-        self.hidden: list[tuple[str, V | None]] = []
-
-    def define(self, name: str, value: V) -> None:
-        """Lets `name` mean `value` until the scope that is open ends."""
-        self.hidden.append((name, self.values.get(name)))
-        self.values[name] = value
-
-    def close(self, mark: int, *, keep_new: bool = False) -> None:
-        """
-        Lets names mean what they did when `hidden` had `mark` entries. With `keep_new`, names
-        that meant nothing then stay.
-        """
-        while len(self.hidden) > mark:
-            name, value = self.hidden.pop()
-            if value is not None:
-                self.values[name] = value
-            elif not keep_new:
-                del self.values[name]
-
-
 class ExpressionParser:
     """The state of parsing one text, and its expressions."""
 
@@ -92,15 +67,7 @@ class ExpressionParser:
         self.types = TypeParser(self.cursor)
         self.attributes = AttributeParser(self.cursor)
         self.stated = tokens.stated
-        self.locals: Scope[Variable] = Scope()
-        self.graph: Scope[tuple[Expr, int]] = Scope()
-        """Graph bindings, and within how many function literals they were made."""
-        self.pending: list[Variable] = []
-        """Variables of `let` whose values are being read."""
-        self.functions: list[Function] = []
-        """The functions around this place, outermost first."""
-        self.shallowest: list[int] = []
-        """For each of `functions`, the least depth of what it uses."""
+        self.names = Names(self.cursor)
         self.module_ = Module()
 
     def function(self, position: int) -> Step[Function]:
@@ -111,8 +78,9 @@ class ExpressionParser:
         function = Function(position, type_params, [])
         if type_params:
             self.module_.untyped = True
-        mark = len(self.locals.hidden)
-        depth = len(self.functions) + 1
+        names = self.names
+        mark = len(names.locals.hidden)
+        depth = names.depth + 1
         cursor.expect("(")
         while not cursor.accept(")"):
             if cursor.kinds[cursor.index] is Kind.LOCAL:
@@ -126,29 +94,16 @@ class ExpressionParser:
                 )
             if not cursor.at(")"):
                 cursor.expect(",")
-        for variable in reversed(self.pending):  # `let %f = fn …` may use %f within the function.
-            if variable.depth != depth - 1:
-                break
-            self.locals.define(variable.name, variable)
-        seen: set[str] = set()
-        for param in function.params:
-            if param.name in seen:
-                raise cursor.error(f"parameter %{param.name} is named twice", param.position)
-            seen.add(param.name)
-            if not isinstance(param.annotation, Attribute):
-                self.module_.untyped = True
-            self.locals.define(param.name, param)
+        names.define_pending()
+        names.define_parameters(function.params)
+        if not all(isinstance(param.annotation, Attribute) for param in function.params):
+            self.module_.untyped = True
         if cursor.accept("->"):
             function.result = yield self.types.type_()
-        self.functions.append(function)
-        self.shallowest.append(depth)
+        names.enter(function)
         function.body = yield self.block()
-        self.functions.pop()
-        least = self.shallowest.pop()
-        function.captures = least < depth
-        if self.shallowest:
-            self.shallowest[-1] = min(self.shallowest[-1], least)
-        self.locals.close(mark)
+        names.leave()
+        names.locals.close(mark)
         self.types.scopes.pop()
         return self._with_stated(function)
 
@@ -181,28 +136,26 @@ class ExpressionParser:
         """
         cursor = self.cursor
         kinds, texts = cursor.kinds, cursor.texts
-        position = cursor.position
-        mark, graph_mark = len(self.locals.hidden), len(self.graph.hidden)
-        depth = len(self.functions)
+        position, names = cursor.position, self.names
+        mark, graph_mark = len(names.locals.hidden), len(names.graph.hidden)
+        depth = names.depth
         bindings: list[tuple[Variable, Expr]] = []
         while True:
             if cursor.accept("let"):
                 variable = yield self._parameter(depth)
                 cursor.expect("=")
-                variable.pending = True
-                self.pending.append(variable)
+                names.begin_value(variable)
                 value = yield self.expression()
-                self.pending.pop()
-                variable.pending = False
-                self._bind_recursion(variable, value)
-                self.locals.define(variable.name, variable)
+                if names.end_value(variable, value):
+                    self.module_.untyped = True
+                names.locals.define(variable.name, variable)
                 bindings.append((variable, value))
                 cursor.expect(";")
             elif kinds[cursor.index] is Kind.GRAPH and texts[cursor.index + 1] == "=":
                 name = texts[cursor.index]
                 cursor.index += 2
                 value = yield self.expression()
-                self.graph.define(name, (value, depth))
+                names.graph.define(name, (value, depth))
                 cursor.expect(";")
             elif cursor.accept("free_var"):
                 variable = yield self._parameter(depth)
@@ -211,8 +164,8 @@ class ExpressionParser:
                         "found 'free_var' in a function, expected it before an expression alone",
                         variable.position,
                     )
-                self.functions[0].params.append(variable)
-                self.locals.define(variable.name, variable)
+                names.functions[0].params.append(variable)
+                names.locals.define(variable.name, variable)
                 cursor.expect(";")
             else:
                 value = yield self.expression()
@@ -223,23 +176,9 @@ class ExpressionParser:
             if not cursor.at(end):
                 cursor.unexpected(f"'{end}', or ';' and another expression")
             cursor.index += 1
-        self.locals.close(mark)
-        self.graph.close(graph_mark, keep_new=True)
+        names.locals.close(mark)
+        names.graph.close(graph_mark, keep_new=True)
         return Bindings(position, bindings, value) if bindings else value
-
-    def _bind_recursion(self, variable: Variable, value: Expr) -> None:
-        """A function that uses the variable that it is bound to is recursive."""
-        if variable.used_within is None:
-            return
-        while isinstance(value, Call) and len(value.args) == 1:  # on_device(fn …)
-            value = value.args[0]
-        if not isinstance(value, Function):
-            raise self.cursor.error(
-                f"%{variable.name} is used in its own value, which is no function",
-                variable.used_within,
-            )
-        value.recursive = variable
-        self.module_.untyped = True
 
     def expression(self) -> Step[Expr]:
         """Operands with operators between them."""
@@ -290,32 +229,10 @@ class ExpressionParser:
         )
         cursor.index += 1
         if kind is Kind.LOCAL:
-            return self._variable(text[1:], position)
+            return self.names.variable(text[1:], position)
         if kind is Kind.GRAPH:
-            found = self.graph.values.get(text)
-            if found is None:
-                raise cursor.error(f"{text} is not bound before this place", position)
-            value, depth = found
-            if isinstance(value, Function):
-                value.uses += 1
-            if not isinstance(value, Constant):
-                self._use(depth)
-            return value
+            return self.names.binding(text, position)
         return self._constant(literals.scalar(text, False), text, position)
-
-    def _use(self, depth: int) -> None:
-        """Notes a use of something within `depth` functions."""
-        if self.shallowest and depth < self.shallowest[-1]:
-            self.shallowest[-1] = depth
-
-    def _variable(self, name: str, position: int) -> Variable:
-        variable = self.locals.values.get(name)
-        if variable is None:
-            raise self.cursor.error(f"variable %{name} is not defined here", position)
-        if variable.pending and variable.used_within is None:
-            variable.used_within = position
-        self._use(variable.depth)
-        return variable
 
     def _constant(
         self, found: tuple[Attribute, Attribute] | None, text: str, position: int
@@ -435,13 +352,13 @@ class ExpressionParser:
         data = yield self.atom()
         cursor.expect("{")
         clauses: list[tuple[Pattern, Expr]] = []
-        depth = len(self.functions)
+        names, depth = self.names, self.names.depth
         while not cursor.accept("}"):
-            mark = len(self.locals.hidden)
+            mark = len(names.locals.hidden)
             pattern = yield self._pattern(depth)
             cursor.expect("=>")
             body = (yield self.block()) if cursor.at("{") else (yield self.expression())
-            self.locals.close(mark)
+            names.locals.close(mark)
             clauses.append((pattern, body))
             if not cursor.at("}"):
                 cursor.expect(",")
@@ -456,7 +373,7 @@ class ExpressionParser:
         position = cursor.position
         if cursor.kinds[cursor.index] is Kind.LOCAL:
             variable = yield self._parameter(depth)
-            self.locals.define(variable.name, variable)
+            self.names.locals.define(variable.name, variable)
             return Pattern(position, variable=variable)
         if cursor.accept("_"):
             return Pattern(position)

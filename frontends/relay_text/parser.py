@@ -110,9 +110,7 @@ class Parser(ExpressionParser):
     def _bare_expression(self) -> Step[Function]:
         """A text that is an expression: the parameters are its `free_var`s."""
         function = Function(self.cursor.position, (), [])
-        self.functions.append(function)
-        self.shallowest.append(1)
+        self.names.enter(function)
         function.body = yield self.sequence("")
-        self.functions.pop()
-        self.shallowest.pop()
+        self.names.leave()
         return function

@@ -27,6 +27,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import adt, functional
 from xrelay.dialects.core import values as core
 from xrelay.dialects.core.device import VirtualDeviceAttr
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.frontends.relay_text.attributes import BESIDE_OPERANDS, SCHEMAS, quoted, text_of
 from xrelay.frontends.relay_text.effects import Effects
 from xrelay.frontends.relay_text.errors import RelayPrintError
@@ -344,11 +345,11 @@ class Printer:
                 return _tuple([self.texts[field] for field in op.fields])
             case core.TupleGetItemOp():
                 return f"{self.texts[op.tuple_value]}.{op.index.value.data}"
-            case core.RefCreateOp():
+            case RefCreateOp():
                 return f"ref({self.texts[op.value]})"
-            case core.RefReadOp():
+            case RefReadOp():
                 return f"ref_read({self.texts[op.ref]})"
-            case core.RefWriteOp():
+            case RefWriteOp():
                 return f"ref_write({self._list(op.operands)})"
             case adt.ConstructOp():
                 name = adt.constructor_name(op.constructor)

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from xrelay.analysis.facts.steps import Step, run
+from xrelay.dialects.core.dense import is_dense
 from xrelay.dialects.core.functional import ForallType, TypeVarType
-from xrelay.dialects.core.values import is_dense
 from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.frontends.relay_text.errors import RelayPrintError
 from xrelay.frontends.relay_text.types import Type, Unknown, decompose, element_type_name, resolve

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, TypeAttribute
 from xrelay.analysis.facts.steps import Step, run
 from xrelay.dialects.base import tuple_type
 from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
-from xrelay.dialects.core.values import RefType
+from xrelay.dialects.core.references import RefType
 from xrelay.dialects.dtypes import DTYPES
 from xrelay.dialects.shapes import is_integer_type
 

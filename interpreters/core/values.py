@@ -1,7 +1,6 @@
-"""Constants, tuples, references and bodies called in place, in NumPy and Python."""
+"""Constants, tuples and bodies called in place, in NumPy and Python."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.interpreter import (
@@ -19,13 +18,6 @@ from xrelay.dialects.core import values as core
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.base import meaning
 from xrelay.interpreters.constants import constant_array
-
-
-@dataclass(eq=False)
-class Cell:
-    """What a value of type `!relay.ref<…>` is: a mutable cell."""
-
-    value: Any
 
 
 @register_impls
@@ -63,16 +55,3 @@ class CoreFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: core.CompositeOp, args: PythonValues
     ) -> PythonValues:
         return interpreter.run_ssacfg_region(op.body, args, op.composite.data)
-
-    @meaning
-    def run_ref_create(self, op: core.RefCreateOp, value: Any) -> Any:
-        return Cell(value)
-
-    @meaning
-    def run_ref_read(self, op: core.RefReadOp, ref: Any) -> Any:
-        return ref.value
-
-    @meaning
-    def run_ref_write(self, op: core.RefWriteOp, cell: Any, value: Any) -> tuple[Array, ...]:
-        cell.value = value
-        return ()

@@ -14,7 +14,7 @@ def unpacked(packed: Array, bits: int, count: int) -> Array:
     """The first `count` numbers of `bits` bits in each row of bytes, the lowest bits first."""
     shifts = np.arange(8 // bits, dtype=np.uint8) * bits
     numbers = (packed[..., None] >> shifts) & (2**bits - 1)
-    return numbers.reshape(*packed.shape[:-1], -1)[..., :count]
+    return numbers.reshape(*packed.shape[:-1], packed.shape[-1] * len(shifts))[..., :count]
 
 
 def packed(numbers: Array, bits: int) -> Array:

@@ -13,10 +13,12 @@ when its rows are whole vectors; otherwise it is packed into scratch memory firs
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import likely
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import Spacing
@@ -101,6 +103,61 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     emit_panels(ctx, plan, tiling, _parts(plan, ctx.parameters), left, right, sink)
 
 
+@dataclass(frozen=True)
+class _PanelCode:
+    """The code of the tiles of a product."""
+
+    b: KernelBuilder
+    plan: PanelPlan
+    steps: int
+    """Those in a part of the depth."""
+    left: Buffer
+    right: Panels
+
+    def tile(self, where: TileAt, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Adds a part of the depth to the registers of a tile."""
+        b, product, dot, lanes = self.b, self.plan.product, self.plan.dot, self.plan.lanes
+        left, right, steps = self.left, self.right, self.steps
+        row_step = left.format.strides[-2] if len(left.shape) > 1 else product.depth
+        left_member = 0 if product.left_batch == 1 else product.rows * row_step
+        (member, panel), row = where.place, where.x
+        first = b.mul(where.part, steps)
+        x = b.address(
+            left.pointer,
+            b.add(b.add(b.mul(member, left_member), b.mul(row, row_step)), b.mul(first, dot.group)),
+            dot.image.storage,
+        )
+        w = b.address(right.pointer, right.weights(b, member, panel, first), dot.weight.storage)
+        rows = [i * row_step for i in range(where.positions)]
+        columns = [v * lanes * dot.group for v in range(len(totals) // where.positions)]
+        whole = steps - steps % UNROLLED_STEPS
+        for begin, count in ((0, whole), (whole, steps - whole)):
+            if not count:
+                continue
+            unrolled = min(count, UNROLLED_STEPS)
+            loop = DepthLoop(count // unrolled, unrolled * dot.group, unrolled * right.step)
+            offsets = [((begin + i) * dot.group, (begin + i) * right.step) for i in range(unrolled)]
+            totals = accumulate(
+                b, dot, x, w, [loop], offsets, rows, columns, totals, lanes, where.prefetch
+            )
+        return totals
+
+    def start(self, place: Place, vectors: int) -> Sequence[SSAValue]:
+        """What the sums of a panel begin with."""
+        b, right, dot, lanes = self.b, self.right, self.plan.dot, self.plan.lanes
+        first = b.address(right.pointer, right.start(b, *place), dot.weight.storage)
+        return [b.load(first, v * lanes, dot.total, lanes) for v in range(vectors)]
+
+    def place(self, place: Place, _: Index, row: Index, vector: Index, count: int) -> Position:
+        """Where a vector of a row lies in the result."""
+        b, shape = self.b, self.plan.product.out_shape
+        column = b.mul(vector, self.plan.lanes)
+        if self.plan.product.batch == 1:
+            return Position(shape, b.unflatten(row, shape[:-1]), column, count)
+        member = b.unflatten(place[0], shape[:-2])
+        return Position(shape, (*member, row), column, count)
+
+
 def emit_panels(
     ctx: KernelContext,
     plan: PanelPlan,
@@ -115,48 +172,9 @@ def emit_panels(
     The loops of a product whose operands lie as steps of its dot product read them, with the depth in `parts`
     parts; `prepare` as `emit_tiles` has it.
     """
-    product, dot, lanes, b = plan.product, plan.dot, plan.lanes, ctx.b
-    out_shape = product.out_shape
-    width = tiling.vectors * lanes
-    row_step = left.format.strides[-2] if len(left.shape) > 1 else product.depth
-    left_member = 0 if product.left_batch == 1 else product.rows * row_step
+    product, dot, lanes = plan.product, plan.dot, plan.lanes
     steps = plan.steps // parts
-
-    def tile(where: TileAt, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        (member, panel), row = where.place, where.x
-        first = b.mul(where.part, steps)
-        x = b.address(
-            left.pointer,
-            b.add(b.add(b.mul(member, left_member), b.mul(row, row_step)), b.mul(first, dot.group)),
-            dot.image.storage,
-        )
-        w = b.address(right.pointer, right.weights(b, member, panel, first), dot.weight.storage)
-        vectors = len(totals) // where.positions
-        rows = [i * row_step for i in range(where.positions)]
-        columns = [v * lanes * dot.group for v in range(vectors)]
-        whole = steps - steps % UNROLLED_STEPS
-        for begin, count in ((0, whole), (whole, steps - whole)):
-            if not count:
-                continue
-            unrolled = min(count, UNROLLED_STEPS)
-            loop = DepthLoop(count // unrolled, unrolled * dot.group, unrolled * right.step)
-            offsets = [((begin + i) * dot.group, (begin + i) * right.step) for i in range(unrolled)]
-            totals = accumulate(
-                b, dot, x, w, [loop], offsets, rows, columns, totals, lanes, where.prefetch
-            )
-        return totals
-
-    def start_of(place: Place, vectors: int) -> Sequence[SSAValue]:
-        first = b.address(right.pointer, right.start(b, *place), dot.weight.storage)
-        return [b.load(first, v * lanes, dot.total, lanes) for v in range(vectors)]
-
-    def place_of(place: Place, _: Index, row: Index, vector: Index, count: int) -> Position:
-        column = b.mul(vector, lanes)
-        if product.batch == 1:
-            return Position(out_shape, b.unflatten(row, out_shape[:-1]), column, count)
-        member = b.unflatten(place[0], out_shape[:-2])
-        return Position(out_shape, (*member, row), column, count)
-
+    step_elements = tiling.vectors * lanes * dot.group
     grid = TileGrid(
         (product.batch,),
         1,
@@ -166,13 +184,14 @@ def emit_panels(
         steps * dot.group * dot.image.bytes,
         plan.steps * product.columns * dot.group * dot.weight.bytes,
         parts,
-        steps * width * dot.group if product.right in ctx.packings and prepare is None else 0,
-        UNROLLED_STEPS * width * dot.group,
+        steps * step_elements if product.right in ctx.packings and prepare is None else 0,
+        UNROLLED_STEPS * step_elements,
         product.columns % lanes,
     )
-    finish = converted(b, sink, dot.total, product.kind)
-    start = start_of if dot.shift else None
-    emit_tiles(ctx, grid, dot, lanes, tile, place_of, finish, start, prepare)
+    code = _PanelCode(ctx.b, plan, steps, left, right)
+    finish = converted(ctx.b, sink, dot.total, product.kind)
+    start = code.start if dot.shift else None
+    emit_tiles(ctx, grid, dot, lanes, code.tile, code.place, finish, start, prepare)
 
 
 PANELS = Implementation("panels", _emit, 20, _refusal, _cost, _spacing, _parameters)

@@ -87,6 +87,51 @@ ACCUMULATORS = 4
 """Vectors of partial results, which is how many additions can be under way at once."""
 
 
+@dataclass(frozen=True)
+class _Registers:
+    """
+    Partial results of several terms in registers: for each of `count` accumulators, then for the elements behind
+    the last whole vector, a value for each term.
+    """
+
+    b: KernelBuilder
+    terms: Sequence[Term]
+    count: int
+
+    def started(self, lanes: int) -> list[SSAValue]:
+        """Those of one accumulator before the first element."""
+        return [
+            self.b.constant(term.kind.compute, term.reducer.neutral(term.kind), lanes)
+            for term in self.terms
+        ]
+
+    def part(self, values: Sequence[SSAValue], number: int) -> Sequence[SSAValue]:
+        """Those of an accumulator."""
+        return values[number * len(self.terms) : (number + 1) * len(self.terms)]
+
+    def combined(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[SSAValue]:
+        """Two accumulators as one."""
+        pairs = zip(self.terms, old, new, strict=True)
+        return [term.combine(self.b, x, y) for term, x, y in pairs]
+
+    def across(self, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """An accumulator as scalars."""
+        pairs = zip(self.terms, values, strict=True)
+        return [
+            across_lanes(self.b, value, term.reducer.combine, term.kind) for term, value in pairs
+        ]
+
+    def total(self, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """All accumulators as scalars: in pairs, then the lanes, then what is behind the last vector."""
+        sums: list[Sequence[SSAValue]] = [self.part(values, number) for number in range(self.count)]
+        while len(sums) > 1:
+            pairs = zip(sums[::2], sums[1::2], strict=False)
+            merged = [self.combined(x, y) for x, y in pairs]
+            sums = [*merged, *sums[2 * len(merged) :]]
+        total, rest = self.across(sums[0]), self.part(values, self.count)
+        return self.combined(total, self.across(rest)) if rest else total
+
+
 def reduce_elements(
     ctx: KernelContext,
     outer: Sequence[int],
@@ -116,23 +161,12 @@ def reduce_elements(
     # Behind the last whole vector come single elements where it is not known how many there are.
     rest = 1 if varies else rest
     looped = vectors - vectors % count
-
-    def started(width: int) -> list[SSAValue]:
-        return [
-            b.constant(term.kind.compute, term.reducer.neutral(term.kind), width) for term in terms
-        ]
-
-    def combined(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[SSAValue]:
-        pairs = zip(terms, old, new, strict=True)
-        return [term.combine(b, x, y) for term, x, y in pairs]
-
-    def part(values: Sequence[SSAValue], number: int) -> Sequence[SSAValue]:
-        return values[number * len(terms) : (number + 1) * len(terms)]
+    registers = _Registers(b, terms, count)
 
     def row(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
         def vector(values: Sequence[SSAValue], number: int, i: Index, width: int) -> list[SSAValue]:
             value = element_at(indices, i, width)
-            return combined(part(values, number), [value] * len(terms))
+            return registers.combined(registers.part(values, number), [value] * len(terms))
 
         def step(i: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
             places = [(n, b.add(i, n * lanes)) for n in range(count)]
@@ -143,7 +177,11 @@ def reduce_elements(
         if varies:
             end = vectors * lanes
             first = b.fold(
-                looped * lanes, end, lanes, part(result, 0), lambda i, old: vector(old, 0, i, lanes)
+                looped * lanes,
+                end,
+                lanes,
+                registers.part(result, 0),
+                lambda i, old: vector(old, 0, i, lanes),
             )
             last = b.fold(end, length, 1, values[whole:], lambda i, old: vector(old, 0, i, 1))
             return [*first, *result[len(terms) :], *last]
@@ -154,20 +192,8 @@ def reduce_elements(
             result += vector(values, count, vectors * lanes, rest)
         return result
 
-    initial = started(lanes) * count + (started(rest) if rest else [])
-    values = b.fold_nest(outer, initial, row)
-    sums: list[Sequence[SSAValue]] = [part(values, number) for number in range(count)]
-    while len(sums) > 1:
-        pairs = zip(sums[::2], sums[1::2], strict=False)
-        merged = [combined(x, y) for x, y in pairs]
-        sums = [*merged, *sums[2 * len(merged) :]]
-
-    def across(values: Sequence[SSAValue]) -> list[SSAValue]:
-        pairs = zip(terms, values, strict=True)
-        return [across_lanes(b, value, term.reducer.combine, term.kind) for term, value in pairs]
-
-    total = across(sums[0])
-    return combined(total, across(part(values, count))) if rest else total
+    initial = registers.started(lanes) * count + (registers.started(rest) if rest else [])
+    return registers.total(b.fold_nest(outer, initial, row))
 
 
 ENOUGH_PARTS = 16

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
-from xrelay.dialects.core.values import RefType
+from xrelay.dialects.core.references import RefType
 from xrelay.dialects.shapes import HasNoCode, is_dynamic, is_integer_type, is_tensor_type
 from xrelay.lowering.program.operations import (
     CONTROL_FLOW,

@@ -11,13 +11,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.dialects.core.values import (
     CompositeOp,
     ConstantOp,
     FusedOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
     TupleGetItemOp,
     TupleOp,
     YieldOp,

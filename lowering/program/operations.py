@@ -12,16 +12,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
-from xrelay.dialects.core.values import (
-    CompositeOp,
-    ConstantOp,
-    FusedOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
 
 PASSING_ON = (TupleOp, TupleGetItemOp, AnnotationOp)
 """Operators whose result is what they are given."""

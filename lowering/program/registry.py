@@ -13,14 +13,8 @@ from xrelay.dialects.core.adt import ADT_OPS
 from xrelay.dialects.core.device import DeviceCopyOp, OnDeviceOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
 from xrelay.dialects.core.memory import MEMORY_OPS
-from xrelay.dialects.core.values import (
-    CompositeOp,
-    FusedOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    YieldOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
 from xrelay.dialects.core.vm import VM_OPS
 from xrelay.dialects.dyn.image import DYN_IMAGE_OPS
 from xrelay.dialects.dyn.select import DYN_SELECT_OPS

@@ -18,7 +18,8 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.reshapes import reshaped_argument
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.values import CompositeOp, FusedOp, RefType
+from xrelay.dialects.core.references import RefType
+from xrelay.dialects.core.values import CompositeOp, FusedOp
 from xrelay.dialects.shapes import leaf_type, leaf_types
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.elements import element

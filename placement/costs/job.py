@@ -29,7 +29,8 @@ from xrelay.backends.regions import (
     region_operators,
     region_outputs,
 )
-from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.core.blob import BlobAttr
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_op

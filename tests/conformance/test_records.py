@@ -38,11 +38,8 @@ def findings(family: Family) -> list[str]:
         wrong = surprise(problem, *lists)
         if wrong is not None:
             found.append(f"{record.place}: {wrong}")
-    for chain in family.chains(agreeing):
-        problem = family.chain_difference(chain)
-        if problem is not None:
-            places = " -> ".join(record.place for record in chain)
-            found.append(f"{places}: {problem}")
+    for chain, problem in family.chain_differences(agreeing):
+        found.append(f"{' -> '.join(record.place for record in chain)}: {problem}")
     for record in family.records:
         problem = family.roundtrip_difference(record)
         excuse = EXCUSES.get(record.place)

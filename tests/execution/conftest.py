@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from graphs import Graph
+from tiers import out_of_turn
 from vector_functions import REGISTER_FILES, targets_here
 
 from xrelay.lowering.emit.target import TARGETS
@@ -31,6 +32,13 @@ def target(request: pytest.FixtureRequest) -> str:
 def any_target(request: pytest.FixtureRequest) -> str:
     """Each named target whose code this machine can run."""
     return runnable(request.param)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Targets take turns where a test says so; all of them are for `make conformance`."""
+    for item in out_of_turn(items, targets_here()):
+        item.add_marker("extensive")
 
 
 def runnable(target: str) -> str:

@@ -55,6 +55,7 @@ def test_functions_of_all_f16_numbers(graph: Graph, target: str):
             assert not unreached(name, result, exact).any(), name
 
 
+@pytest.mark.in_turn
 @TABLES
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_activations(table: tuple[Activation, ...], dtype: Any, target: str):
@@ -75,6 +76,7 @@ def test_activations_in_the_interpreter(table: tuple[Activation, ...], dtype: An
         assert error <= BY_NUMPY, (activation.label, where)
 
 
+@pytest.mark.in_turn
 def test_special_values_are_those_of_the_reference(target: str):
     limit = np.finfo(np.float32).max
     size = np.array([0, 1e10, limit, np.inf, np.nan], np.float32)

@@ -53,6 +53,7 @@ def test_lengths_and_head_sizes(target: str) -> None:
     assert not problem, problem
 
 
+@pytest.mark.in_turn
 def test_fewer_heads_than_threads(target: str) -> None:
     cases = [
         case_of(Attention(1, 1, rows, keys, 64, 64, "scores", "causal"))
@@ -98,6 +99,7 @@ def special_rows(keys: int) -> list[Array]:
     ]
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("keys", [1, 33, LONG])
 def test_special_scores(target: str, keys: int) -> None:
     """Rows that are masked as a whole, infinities, NaN and scores of any size, in whichever block."""
@@ -108,6 +110,7 @@ def test_special_scores(target: str, keys: int) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("keys", [19, LONG])
 def test_special_operands(target: str, keys: int) -> None:
     """What is not finite in a query, a key or a value goes as far as it must, and no further."""
@@ -136,6 +139,7 @@ def composite_alone(attention: Attention) -> Graph:
     return graph
 
 
+@pytest.mark.in_turn
 def test_elements_without_a_kernel_are_computed_by_other_operators(target: str) -> None:
     for dtype, kernels, tolerance in (("float32", 1, 64), ("float16", 8, 4)):
         graph = composite_alone(Attention(1, 3, 17, 17, 7, 7, dtype=dtype))
@@ -151,6 +155,7 @@ def test_elements_without_a_kernel_are_computed_by_other_operators(target: str) 
         assert not problem, problem
 
 
+@pytest.mark.in_turn
 def test_a_composite_about_which_nothing_is_decided_runs(target: str) -> None:
     """Without `fuse-composites`, its operators are kernels."""
     graph = composite_alone(Attention(2, 3, 5, 17, 7, 9))
@@ -212,6 +217,7 @@ def exported(causal: bool) -> onnx.ModelProto:
     return helper.make_model(helper.make_graph(nodes, "layer", values, [output], stored))
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("opset", [14, 18])
 @pytest.mark.parametrize("causal", [False, True])
 def test_an_exported_layer_is_two_kernels(target: str, causal: bool, opset: int) -> None:

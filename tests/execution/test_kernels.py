@@ -24,7 +24,7 @@ from cases import nn as nn_cases
 from cases import qnn as qnn_cases
 from cases import random as random_cases
 from cases import vision as vision_cases
-from cases.kernel import extensive_repeats, turn
+from cases.kernel import extensive_repeats, share, turn
 from cases.tensor import COVERED as TENSOR_OPERATORS
 from graphs import Graph
 from vector_functions import targets_here
@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv import conv
-from xrelay.dialects.core import annotation
+from xrelay.dialects.core import annotation, references
 from xrelay.dialects.core import values as core
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.nn import dense, dilate, norm, space, upsampling
@@ -360,7 +360,8 @@ def arg_reductions(g: Graph, dtype: str) -> None:
     for i, shape in enumerate(SHAPES_TO_REDUCE):
         ties = g.input(g.small(dtype, *shape))
         special = g.input(g.numbers(dtype, *shape))
-        for option, x, last in product(_axes(len(shape))[i % 3 :: 3], (ties, special), (0, 1)):
+        variants = product(_axes(len(shape))[i % 3 :: 3], (ties, special), (0, 1))
+        for option, x, last in share(dtype, variants):
             g.show(reduction.ArgmaxOp(x, **option, select_last_index=bool(last)))
             g.show(reduction.ArgminOp(x, **option, select_last_index=bool(last)))
     if dtype in FLOATS:
@@ -690,7 +691,7 @@ def layouts_between_elementwise_operators(g: Graph) -> None:
     ("bfloat16", "float16", "float32", "float64", "int8", "int32", "uint8", "uint64", "bool"),
 )
 def pools(g: Graph, dtype: str) -> None:
-    for i, (image, window, strides, padding, dilation) in enumerate(GEOMETRIES):
+    for i, (image, window, strides, padding, dilation) in share(dtype, enumerate(GEOMETRIES)):
         shape = (1 + i % 2, 3, *image)
         options: dict[str, Any] = {"strides": strides, "padding": padding, "dilation": dilation}
         for ceil in (False, True):
@@ -755,7 +756,7 @@ def dense_layers(g: Graph, dtype: str) -> None:
 def matrix_products(g: Graph, dtype: str) -> None:
     sizes = ((5, 17, 33), (1, 7, 1), (9, 1, 15), (3, 0, 2), (0, 2, 3), (16, 31, 70))
     for i, (rows, depth, columns) in enumerate(sizes):
-        for a, b in product((False, True), repeat=2):
+        for a, b in share(dtype, product((False, True), repeat=2)):
             left = (depth, rows) if a else (rows, depth)
             right = (columns, depth) if b else (depth, columns)
             transposed = {"transpose_a": a, "transpose_b": b}
@@ -824,7 +825,7 @@ def batch_norm(g: Graph, dtype: str) -> None:
 @cases((norm.SoftmaxOp, norm.LogSoftmaxOp), FLOATS)
 def softmax(g: Graph, dtype: str) -> None:
     for shape in ((3, 5, 7), (2, 33), (17,), (1, 1), (4, 2, 16), (3, 0), (0, 3)):
-        for axis in range(-len(shape), len(shape)):
+        for axis in share(dtype, range(-len(shape), len(shape))):
             x = (3 * g.rng.standard_normal(shape)).astype(dtype)
             large = np.where(g.rng.random(shape) < 0.2, x.dtype.type(-np.inf), 1000 * x)
             for op in (norm.SoftmaxOp, norm.LogSoftmaxOp):
@@ -865,7 +866,8 @@ def standardization(g: Graph, dtype: str) -> None:
         g.show(op(*values, axis=axis, **options), 32)
 
     flags: Any = [{}, {"scale": False}, {"center": False}, {"scale": False, "center": False}]
-    for i, shape in enumerate([(2, 6, 5, 7), (3, 4, 33), (2, 6, 17), (1, 2, 129), (2, 4, 1, 1)]):
+    shapes = [(2, 6, 5, 7), (3, 4, 33), (2, 6, 17), (1, 2, 129), (2, 4, 1, 1)]
+    for i, shape in share(dtype, enumerate(shapes)):
         for axis in range(1, len(shape)):
             options = {**flags[(i + axis) % 4], "epsilon": 0.01}
             show(norm.LayerNormOp, shape, axis, options)
@@ -958,22 +960,22 @@ def results_that_are_no_kernel(g: Graph) -> None:
     g.show(reshape.SqueezeOp(g.op(reshape.ReshapeOp(constant, [36, 1]))), BITS)
 
 
-@case(core.RefCreateOp, core.RefReadOp, core.RefWriteOp)
+@case(references.RefCreateOp, references.RefReadOp, references.RefWriteOp)
 def references(g: Graph) -> None:
     x = g.input(g.numbers("float32", 17))
-    cell = g.op(core.RefCreateOp(x))
-    before = g.show(core.RefReadOp(cell), BITS)
-    g.show(core.RefWriteOp(cell, g.op(unary.NegativeOp(before))))
-    after = g.show(core.RefReadOp(cell))
-    g.show(core.RefWriteOp(cell, g.op(binary.AddOp(after, after))))
+    cell = g.op(references.RefCreateOp(x))
+    before = g.show(references.RefReadOp(cell), BITS)
+    g.show(references.RefWriteOp(cell, g.op(unary.NegativeOp(before))))
+    after = g.show(references.RefReadOp(cell))
+    g.show(references.RefWriteOp(cell, g.op(binary.AddOp(after, after))))
     g.returns(before, BITS)
-    g.show(binary.AddOp(g.op(core.RefReadOp(cell)), x))
+    g.show(binary.AddOp(g.op(references.RefReadOp(cell)), x))
     pair = g.op(core.TupleOp([x, g.constant(g.numbers("int8", 3))]))
-    cell = g.op(core.RefCreateOp(pair))
-    g.op(core.RefWriteOp(cell, g.op(core.TupleOp([after, g.input(g.numbers("int8", 3))]))))
-    g.show(core.RefReadOp(cell))
-    empty = g.op(core.RefCreateOp(g.op(core.TupleOp([]))))
-    g.show(core.RefReadOp(empty))
+    cell = g.op(references.RefCreateOp(pair))
+    g.op(references.RefWriteOp(cell, g.op(core.TupleOp([after, g.input(g.numbers("int8", 3))]))))
+    g.show(references.RefReadOp(cell))
+    empty = g.op(references.RefCreateOp(g.op(core.TupleOp([]))))
+    g.show(references.RefReadOp(empty))
 
 
 @case(annotation.StopFusionOp, annotation.CompilerBeginOp, annotation.CompilerEndOp)

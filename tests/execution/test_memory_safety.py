@@ -71,6 +71,7 @@ def network(g: Graph) -> None:
 CASES: tuple[Callable[[Graph], None], ...] = (moves, network)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("build", CASES)
 def test_code_stays_within_its_buffers(

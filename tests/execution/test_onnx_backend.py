@@ -8,7 +8,6 @@ compiled in test_kernels.py. None may be skipped.
 import gc
 import re
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import SkipTest, TestCase
@@ -199,8 +198,8 @@ def cases(runner: onnx.backend.test.BackendTest) -> dict[str, type[TestCase]]:
 
 
 @pytest.fixture(autouse=True)
-def at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Nothing is downloaded, nothing written outside of the test's folder, no weights kept."""
+def at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing is downloaded, nothing written outside of the test's folder."""
 
     def refuse(*args: Any, **kwargs: Any) -> None:
         raise AssertionError("the test runner wants to download a model")
@@ -208,8 +207,6 @@ def at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(onnx.backend.test.BackendTest, "download_model", refuse)
     monkeypatch.setenv("ONNX_HOME", str(tmp_path))
     monkeypatch.setenv("ONNX_MODELS", str(tmp_path / "models"))
-    yield
-    gc.collect()
 
 
 def run_case(case: TestCase) -> None:
@@ -236,6 +233,7 @@ def test_the_real_models_are_the_nine_light_ones(cases: dict[str, type[TestCase]
 )
 def test_real_model(cases: dict[str, type[TestCase]], name: str) -> None:
     run_case(cases["OnnxBackendRealModelTest"](name))
+    gc.collect()  # No weights are kept.
 
 
 @pytest.mark.parametrize(

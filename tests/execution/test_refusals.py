@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 import xrelay
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import lower
-from xrelay.dialects.core.values import RefCreateOp
+from xrelay.dialects.core.references import RefCreateOp
 from xrelay.dialects.tensor.unary import AbsOp, CastOp, CopyOp
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.lowering.emit.target import GENERIC, named_target

@@ -87,6 +87,7 @@ def compiled(
 EDITS: Sequence[Edit] = (smallest, larger, another)
 
 
+@pytest.mark.slow
 def test_edited_choices(tmp_path: Path) -> None:
     target = targets_here()[-1]
     graph, cases = Graph(0), list[Case]()

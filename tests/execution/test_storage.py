@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, kernel_options
 from xrelay.dialects.conv import conv
+from xrelay.dialects.core import references
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, norm
 from xrelay.dialects.pool import pool
@@ -121,10 +122,10 @@ def operand_is_a_constant(g: Graph, x: SSAValue) -> SSAValue:
 
 @not_in_place
 def operand_is_a_cell(g: Graph, x: SSAValue) -> SSAValue:
-    cell = g.op(core.RefCreateOp(x))
-    value = g.op(core.RefReadOp(cell))
-    g.op(core.RefWriteOp(cell, g.op(unary.NegativeOp(value))))
-    return g.op(core.RefReadOp(cell))
+    cell = g.op(references.RefCreateOp(x))
+    value = g.op(references.RefReadOp(cell))
+    g.op(references.RefWriteOp(cell, g.op(unary.NegativeOp(value))))
+    return g.op(references.RefReadOp(cell))
 
 
 @not_in_place
@@ -348,6 +349,7 @@ def convolved(g: Graph, image: SSAValue, channels: int, taps: int, lanes: int) -
     return g.op(conv.Conv2DOp(image, weight, padding=padding, data_layout=f"NCHW{lanes}c"))
 
 
+@pytest.mark.in_turn
 def test_parts_have_the_halo_of_the_whole(graph: Graph, target: str) -> None:
     lanes = LANES[target]
     fields = [pooled(graph, 2, lanes), pooled(graph, 1, lanes)]
@@ -361,6 +363,7 @@ def test_parts_have_the_halo_of_the_whole(graph: Graph, target: str) -> None:
     assert "fused_concatenate" not in names(program)
 
 
+@pytest.mark.in_turn
 def test_a_field_that_wants_a_halo_of_its_own_stays_apart(graph: Graph, target: str) -> None:
     lanes = LANES[target]
     fields = [pooled(graph, 2, lanes), pooled(graph, 1, lanes)]
@@ -371,6 +374,7 @@ def test_a_field_that_wants_a_halo_of_its_own_stays_apart(graph: Graph, target: 
     assert "fused_concatenate" in names(program)
 
 
+@pytest.mark.in_turn
 def test_fields_from_elsewhere_get_their_halo_from_a_kernel(graph: Graph, target: str) -> None:
     lanes = LANES[target]
     given = graph.input(graph.small("float32", 1, 1, 5, 4, lanes))

@@ -45,6 +45,8 @@ from xrelay.tools.verify import largest_difference
 
 TOGETHER = 5
 """Cases in a model."""
+FEW = 3
+"""Cases in one that is compiled for several numbers of threads."""
 
 
 DIRECT = tuple(
@@ -56,10 +58,12 @@ DIRECT = tuple(
 """Implementations whose results are not finite only where the operator's are."""
 
 
-@pytest.mark.parametrize("implementation", implementations())
+@pytest.mark.parametrize(
+    ("implementation", "target"), in_turn(implementations(), others=True), indirect=["target"]
+)
 def test_agrees_with_the_interpreter(target: str, implementation: str) -> None:
-    """Between guard pages, by teams of one thread, two and three."""
-    check(implementation, target, 0, 3)
+    """Between guard pages, by teams of one thread, two and three; on the targets that do not have the turn below."""
+    check(implementation, target, range(TOGETHER), 3)
 
 
 @pytest.mark.parametrize(
@@ -67,13 +71,13 @@ def test_agrees_with_the_interpreter(target: str, implementation: str) -> None:
 )
 def test_code_for_other_numbers_of_threads(target: str, implementation: str) -> None:
     """Gives the same bits."""
-    check(implementation, target, TOGETHER, 1, 2)
+    check(implementation, target, range(TOGETHER, TOGETHER + FEW), 1, 2)
 
 
-def check(implementation: str, target: str, first: int, *threads: int) -> None:
-    """Checks cases from a first one on; what is not finite spreads no further than it must."""
+def check(implementation: str, target: str, numbers: range, *threads: int) -> None:
+    """Checks the cases of some numbers; what is not finite spreads no further than it must."""
     cases = draws(implementation, 0, TARGETS[target].lanes(4))
-    trial = Trial(list(islice(cases, first, first + TOGETHER)), target, *threads)
+    trial = Trial(list(islice(cases, numbers.start, numbers.stop)), target, *threads)
     problem = listed(trial.outcomes())
     assert not problem, problem
     if implementation in DIRECT:
@@ -120,6 +124,7 @@ def convolution(
     return Case(implementation, str(conv), 2e-6, conv.build)
 
 
+@pytest.mark.in_turn
 def test_a_deep_convolution_in_parts(target: str) -> None:
     """Sums wait in memory between the parts of the depth, also before long epilogues."""
     lanes = TARGETS[target].lanes(4)
@@ -132,6 +137,7 @@ def test_a_deep_convolution_in_parts(target: str) -> None:
     assert not problem, problem
 
 
+@pytest.mark.in_turn
 def test_images_without_elements(target: str) -> None:
     """No input channels give zeros; no images and no output channels give nothing."""
     lanes = TARGETS[target].lanes(4)
@@ -212,6 +218,7 @@ LONG_ROWS: tuple[tuple[Callable[[Graph, SSAValue], Operation], tuple[int, ...]],
 )
 
 
+@pytest.mark.in_turn
 def test_long_rows_are_shared(target: str) -> None:
     """Threads reduce parts of rows, and the bits do not depend on how many there are."""
     graph = Graph(0)
@@ -238,6 +245,7 @@ def test_only_long_rows_are_cut() -> None:
     assert waits(400000) == waits(4000) + 1
 
 
+@pytest.mark.in_turn
 def test_a_right_operand_that_is_not_finite_does_not_spread(target: str) -> None:
     cases = [
         Case("panels", str(product), 2e-6, product.build)
@@ -253,6 +261,7 @@ def test_a_right_operand_that_is_not_finite_does_not_spread(target: str) -> None
     assert not problem, problem
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("tile", [2, 4])
 def test_an_element_that_is_not_finite_stays_in_its_tiles(target: str, tile: int) -> None:
     rng, lanes = np.random.default_rng(tile), TARGETS[target].lanes(4)

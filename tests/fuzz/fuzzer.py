@@ -38,7 +38,7 @@ class Fuzzer:
     megabytes: ClassVar[int] = 2048
     """The address space that a case may take."""
 
-    quick: ClassVar[int] = 200
+    quick: ClassVar[int] = 120
     """The cases that `make test` runs."""
 
     def prepare(self) -> None:

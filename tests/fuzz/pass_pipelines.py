@@ -27,7 +27,8 @@ from tests.fuzz.onnx.graphs import random_model
 from tests.fuzz.pass_rows import pass_names, register_compilers, row, spec_of
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import context, parse_program
-from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.core.blob import BlobAttr
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.tools.reduction import Part
 from xrelay.tools.semantics import KINDS, input_of

@@ -46,7 +46,7 @@ class ProcessesFuzzer(Fuzzer):
     suffix: ClassVar[str] = ".json"
     seconds: ClassVar[float] = 60
     idle: ClassVar[float] = 60
-    quick: ClassVar[int] = 8
+    quick: ClassVar[int] = 4
 
     def prepare(self) -> None:
         self.files, self.wanted = all_artefacts()

@@ -390,6 +390,7 @@ def test_groups_can_be_computed_one_after_another(rules: str) -> None:
     check()
 
 
+@pytest.mark.slow
 @examples(45)
 @given(
     programs((*ALL, "call"), size=16),

@@ -273,6 +273,7 @@ def test_what_is_below_one_part_is_below_the_others() -> None:
     check_merging(RandomProgram(WAITING, (0, 1, 4)), list("aaabbaaaabb"), non_call=True)
 
 
+@pytest.mark.slow
 @examples(40)
 @given(programs(BRANCHING, size=14, reach=6), choices | dense_choices, st.booleans(), st.booleans())
 def test_merged_regions_are_those_of_the_plan(

@@ -20,7 +20,8 @@ from xdsl.utils.exceptions import VerifyException
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core.functional import LetOp
-from xrelay.dialects.core.values import RefCreateOp, RefReadOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.nn import dense, norm, space
 from xrelay.dialects.nn.loss import CrossEntropyOp
 from xrelay.dialects.nn.norm import L2NormalizeOp

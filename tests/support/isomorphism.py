@@ -5,12 +5,13 @@ compared by their contents.
 """
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.traits import IsTerminator, is_side_effect_free
+from xdsl.traits import IsTerminator, MemoryEffect, NoMemoryEffect, is_side_effect_free
 
 from xrelay.analysis.facts.call_graph import symbols_used
 from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, TypeDefOp
@@ -170,10 +171,21 @@ def _roots(block: Block) -> list[Operation]:
     return [
         op
         for op in block.ops
-        if isinstance(op, LetOp)
-        or op.has_trait(IsTerminator)
-        or not (op.regions or isinstance(op, func.CallOp | ApplyOp) or is_side_effect_free(op))
+        if _counts(type(op))
+        or not (op.regions or _never_counts(type(op)) or is_side_effect_free(op))
     ]
+
+
+@cache
+def _counts(kind: type[Operation]) -> bool:
+    return issubclass(kind, LetOp) or kind.has_trait(IsTerminator)
+
+
+@cache
+def _never_counts(kind: type[Operation]) -> bool:
+    effects = [trait for trait in kind.traits if isinstance(trait, MemoryEffect)]
+    pure = bool(effects) and all(isinstance(effect, NoMemoryEffect) for effect in effects)
+    return pure or issubclass(kind, func.CallOp | ApplyOp)
 
 
 def _bytes(op: ConstantOp) -> np.ndarray:

@@ -3,10 +3,11 @@
 import gc
 import tomllib
 import traceback
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from isomorphism import difference, renamed
 from records import DATA, BadInput, Options, Record
@@ -222,6 +223,10 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
+Followers: TypeAlias = dict[Record, "Followers"]
+"""Records that go on from another one, each with those that go on from it."""
+
+
 class Family:
     """
     Records that share texts. A text is read and verified once; what a pass changes is a copy.
@@ -252,12 +257,33 @@ class Family:
                 return f"{side}: {found}"
         return None
 
-    def chain_difference(self, chain: Sequence[Record]) -> str | None:
+    def chain_differences(self, agreeing: Collection[Record]) -> Iterator[tuple[list[Record], str]]:
         """
-        How what the passes of a chain make of the first `before`, one after the other, differs
-        from the `after` of each.
+        The chains where what their passes make of the first `before`, one after the other, differs from the `after` of
+        the last, and how. What several chains begin with is run once.
         """
-        return _problem(lambda: self._compare_chained(chain))
+        heads: Followers = {}
+        for chain in self.chains(agreeing):
+            followers = heads
+            for record in chain:
+                followers = followers.setdefault(record, {})
+        for head, followers in heads.items():
+            yield from self._chained([head], self._passed(head), followers)
+
+    def _chained(
+        self, chain: list[Record], module: ModuleOp, followers: Followers
+    ) -> Iterator[tuple[list[Record], str]]:
+        """The differences of the chains that go on from one, whose passes have made `module`, which they may change."""
+        for number, (record, rest) in enumerate(followers.items(), 1):
+            longer = [*chain, record]
+            made = module if number == len(followers) else module.clone()
+            problem = _problem(
+                lambda record=record, made=made: self._compare(_applied(record, made), record)
+            )
+            if problem is None:
+                yield from self._chained(longer, made, rest)
+            else:
+                yield longer, problem
 
     def chains(self, agreeing: Collection[Record]) -> list[list[Record]]:
         """
@@ -304,14 +330,6 @@ class Family:
     def _passed(self, record: Record) -> ModuleOp:
         """What the pass makes of `before`."""
         return _applied(record, self._verified(record.before).clone())
-
-    def _compare_chained(self, chain: Sequence[Record]) -> str | None:
-        module = self._verified(chain[0].before).clone()
-        for record in chain:
-            found = self._compare(_applied(record, module), record)
-            if found is not None:
-                return f"after {record.name}: {found}"
-        return None
 
     def _compare(self, module: ModuleOp, record: Record) -> str | None:
         # The comments of untyped text may state types of another time.

@@ -6,7 +6,7 @@ that has just begun.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from random import Random
 from zlib import crc32
@@ -39,6 +39,25 @@ def quick_tests(items: list[Item]) -> Iterator[Item]:
     for (_, share), members in families.items():
         members.sort(key=lambda item: (crc32(item.nodeid.encode()), item.nodeid))
         yield from members[: -(-len(members) // share)]
+
+
+def out_of_turn(items: list[Item], targets: Sequence[str]) -> Iterator[Item]:
+    """
+    Of the tests that are marked as `in_turn` those that are not their target's: some targets take turns with the cases
+    of a function, of which the first falls to one that its name says.
+    """
+    cases: dict[str, dict[str, dict[str, Item]]] = defaultdict(lambda: defaultdict(dict))
+    for item in items:
+        if item.get_closest_marker("in_turn"):
+            target = item.callspec.params["target"]
+            if target in targets:
+                function, _, case = item.nodeid.partition("[")
+                cases[function][case.replace(target, "", 1)][target] = item
+    for function, members in cases.items():
+        first = crc32(function.encode())
+        for number, case in enumerate(members.values(), first):
+            turn = targets[number % len(targets)]
+            yield from (item for target, item in case.items() if target != turn)
 
 
 def slow_first(items: list[Item]) -> list[Item]:

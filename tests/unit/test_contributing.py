@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from textwrap import dedent, indent
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = re.compile(r"^ *```python\n( *# \S+\.py\n.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"^# in (class )?(\w+)(?:: |\n)", re.MULTILINE)
@@ -72,6 +74,7 @@ def _added(source: str, code: str, is_class: bool, name: str, entries: str) -> s
     return f"{before}{code}\n\n{rest[:at]}{indent(entries, '    ')}{rest[at:]}"
 
 
+@pytest.mark.slow
 def test_the_operator_of_the_examples_works(tmp_path: Path):
     package = tmp_path / "xrelay"
     shutil.copytree(ROOT / "typings" / "xrelay", package, symlinks=False)
@@ -80,6 +83,10 @@ def test_the_operator_of_the_examples_works(tmp_path: Path):
     for path, code, places in examples:
         file = package / path
         source = file.read_text()
+        if not places:  # Above the line that collects the operators of a file.
+            source = re.sub(
+                r"^(?=\w+ = operators\()", f"{code}\n\n", source, count=1, flags=re.MULTILINE
+            )
         for number, place in enumerate(places):
             source = _added(source, "" if number else code, *place)
         file.write_text(source)

@@ -248,7 +248,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel, and nothing else, installed."""
     folder = tmp_path_factory.mktemp("site")
-    pip("install", "--no-deps", "--no-index", "--target", folder, wheel)
+    pip("install", "--no-compile", "--no-deps", "--no-index", "--target", folder, wheel)
     return folder
 
 

@@ -155,7 +155,7 @@ ORDERED = (
 @pytest.mark.parametrize(
     "step",
     [
-        pytest.param(3, marks=pytest.mark.slow, id="a third"),
+        pytest.param(6, marks=pytest.mark.slow, id="a sixth"),
         pytest.param(1, marks=pytest.mark.extensive, id="all"),
     ],
 )

@@ -11,11 +11,23 @@ import tiers
 
 
 @dataclass(frozen=True)
+class CallSpec:
+    """The parameters of a test, as pytest keeps them."""
+
+    params: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Item:
     """A test, as pytest collects it."""
 
     nodeid: str
     mark: str = ""
+    target: str = ""
+
+    @property
+    def callspec(self) -> CallSpec:
+        return CallSpec({"target": self.target})
 
     @property
     def path(self) -> Path:
@@ -56,6 +68,26 @@ def test_the_draw_stays_when_others_come() -> None:
     assert len(before) == 10
     assert len(after) == 11
     assert len(before & after) >= 10 - 1
+
+
+def test_targets_take_turns() -> None:
+    targets = ["x86-64", "x86-64-v3", "riscv64"]
+    here = targets[:2]
+    items: list[Any] = [
+        Item(f"test_a.py::test_{name}[{target}-{i}]", mark, target)
+        for name, mark in (("one", "in_turn"), ("two", "in_turn"), ("all", ""))
+        for i in range(3)
+        for target in targets
+    ]
+    out = list(tiers.out_of_turn(items, here))
+    for name in ("one", "two"):
+        for i in range(3):
+            (item,) = (
+                each for each in out if f"_{name}[" in each.nodeid and f"-{i}]" in each.nodeid
+            )
+            assert item.target in here
+    assert len(out) == 6
+    assert {item.target for item in out[:3]} == set(here)
 
 
 def test_slow_tests_are_first_and_others_keep_their_order() -> None:

@@ -50,6 +50,20 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         help="the most that all regions may keep: constants and results",
     )
+    _add_search(parser)
+    parser.add_argument(
+        "--explain",
+        nargs="?",
+        const="-",
+        metavar="FILE.json",
+        help="say why, as text or into a file",
+    )
+    add_backend_options(parser, required=True)
+    add_model_options(parser)
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    """How plans are looked for and measured."""
     parser.add_argument(
         "--method",
         choices=METHODS,
@@ -81,15 +95,6 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-confirm", action="store_true", help="leave out the whole runs that prove the plan"
     )
-    parser.add_argument(
-        "--explain",
-        nargs="?",
-        const="-",
-        metavar="FILE.json",
-        help="say why, as text or into a file",
-    )
-    add_backend_options(parser, required=True)
-    add_model_options(parser)
 
 
 def _add_partition(parser: argparse.ArgumentParser) -> None:

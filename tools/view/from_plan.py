@@ -30,14 +30,14 @@ from xrelay.analysis.fusion.plan import (
 )
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.blob import BlobAttr
+from xrelay.dialects.core.dense import is_dense
 from xrelay.dialects.core.values import (
     INLINE_ELEMENTS,
-    BlobAttr,
     CalledBodyOp,
     CompositeOp,
     ConstantOp,
     FusedOp,
-    is_dense,
 )
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.traits import OpPatternKind, pattern_kind

@@ -41,10 +41,11 @@ from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
 
 
 def _reshaped(emit: Emitter, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:

@@ -25,11 +25,12 @@ from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
 
 
 def _channel_axis(shape: Sequence[int], whole: Sequence[int]) -> int | None:

@@ -24,9 +24,10 @@ from xdsl.ir import Operation
 
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.transforms.rules.combine.joined import JoiningCombiner
 from xrelay.transforms.rules.combine.stacked import StackingCombiner
-from xrelay.transforms.rules.rewriting import has_static_type, is_floating, shape_of
+from xrelay.transforms.rules.rewriting import has_static_type, is_floating
 from xrelay.transforms.rules.rule_sets import require_rules
 
 

@@ -8,10 +8,10 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp, MatrixProductOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.transforms.derivatives.terms import Gradient, Rule, Term, static_shape
 from xrelay.transforms.rules.emitting import reshaped
-from xrelay.transforms.rules.rewriting import shape_of
 
 
 def factors(

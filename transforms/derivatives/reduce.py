@@ -5,13 +5,14 @@ from math import prod
 
 from xdsl.ir import Operation
 
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import EqualOp
 from xrelay.dialects.tensor.creation import OnesLikeOp
 from xrelay.dialects.tensor.like import BroadcastToLikeOp
 from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, ReductionOp, SumOp, VarianceOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.transforms.derivatives.terms import Gradient, Rule, Term
-from xrelay.transforms.rules.rewriting import has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import has_static_type
 
 
 def kept(op: ReductionOp, reduced: Term) -> Term:

@@ -61,15 +61,8 @@ from xrelay.dialects.core.functional import (
     InstantiateOp,
     LetOp,
 )
-from xrelay.dialects.core.values import (
-    CalledBodyOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-    YieldOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import CalledBodyOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.creation import OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp

@@ -40,6 +40,7 @@ from xrelay.dialects.nn.loss import (
 )
 from xrelay.dialects.nn.norm import L2NormalizeOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import DivideOp, EqualOp, MultiplyOp
 from xrelay.dialects.tensor.indexing import GatherNDOp, TakeOp
 from xrelay.dialects.tensor.reduce import SumOp
@@ -52,7 +53,7 @@ from xrelay.transforms.rules.legalize.bits import BITS_RULES
 from xrelay.transforms.rules.legalize.tables import LegalRule, TargetTables, of_static_shapes
 from xrelay.transforms.rules.legalize.transposed import TRANSPOSED_RULES
 from xrelay.transforms.rules.legalize.winograd import WINOGRAD_RULES
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 
 def _cross_entropy(op: CrossEntropyFamilyOp, emit: Emitter) -> SSAValue:

@@ -51,11 +51,11 @@ from xrelay.dialects.conv.windows import (
 )
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.dilate import DilateOp
-from xrelay.dialects.shapes import is_dynamic
+from xrelay.dialects.shapes import is_dynamic, shape_of
 from xrelay.dialects.tensor.creation import ZerosOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 LEGALIZED = (Conv1DOp, Conv2DTransposeOp)
 """The operators that this pass replaces."""

@@ -39,11 +39,11 @@ from xrelay.dialects.conv.conv import (
 )
 from xrelay.dialects.conv.packed import PackedConv2DOp
 from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
-from xrelay.dialects.shapes import string, with_shape
+from xrelay.dialects.shapes import shape_of, string, with_shape
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.transform import StridedSliceOp
 from xrelay.transforms.rules.emitting import relaid, reshaped
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
 
 LayoutRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
 

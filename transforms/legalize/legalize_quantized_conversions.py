@@ -33,13 +33,14 @@ from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import is_scalar
+from xrelay.dialects.shapes import element_type_of, shape_of
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.unary import CastOp, RoundOp
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.emitting import cast
 from xrelay.transforms.rules.folding import folded
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, element_type_of, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule
 
 
 def _along(emit: Emitter, parameter: SSAValue, axis: int, like: SSAValue) -> SSAValue:

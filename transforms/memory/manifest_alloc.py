@@ -37,10 +37,11 @@ from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, plan_memory
 from xrelay.analysis.facts.reshapes import reshaped_argument
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.core.blob import element_bytes
 from xrelay.dialects.core.device import CPU, DeviceCopyOp, OnDeviceOp, VirtualDeviceAttr
 from xrelay.dialects.core.functional import ApplyOp, LetOp
 from xrelay.dialects.core.memory import AllocStorageOp, AllocTensorOp, KillOp
-from xrelay.dialects.core.values import FusedOp, TupleGetItemOp, TupleOp, element_bytes
+from xrelay.dialects.core.values import FusedOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.core.vm import VmInvokeTvmOp, VmReshapeTensorOp, VmShapeOfOp
 from xrelay.dialects.shapes import is_tensor_type, types_within
 from xrelay.interpreters.constants import constant_op

@@ -49,15 +49,8 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import MatchOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, FnType, GlobalVarOp, LetOp
-from xrelay.dialects.core.values import (
-    ConstantOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-    YieldOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.dtypes import DTYPES, dtype_name
 from xrelay.dialects.shapes import is_float, is_tensor_type, same_type, types_within
 from xrelay.dialects.tensor.unary import CastOp

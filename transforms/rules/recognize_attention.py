@@ -17,6 +17,7 @@ from xrelay.analysis.patterns.language import Pattern, is_number, is_op, one_of,
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import SoftmaxOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import (
@@ -27,7 +28,6 @@ from xrelay.dialects.tensor.transform import (
     TransposeOp,
     WhereOp,
 )
-from xrelay.transforms.rules.rewriting import shape_of
 
 MOST_STEPS = 3
 """Operators between the first product and the softmax, reshapes not counted."""

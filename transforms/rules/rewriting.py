@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import Operation, OpResult, SSAValue, TypeAttribute
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
@@ -51,20 +51,6 @@ class Emitter:
 def is_floating(value: SSAValue) -> bool:
     """Whether a value is a tensor of floating-point elements."""
     return is_tensor_type(value.type) and isinstance(value.type.element_type, AnyFloat)
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor value."""
-    assert is_tensor_type(value.type)
-    return value.type.get_shape()
-
-
-def element_type_of(value: SSAValue) -> TypeAttribute:
-    """The dtype of a tensor."""
-    assert is_tensor_type(value.type)
-    dtype = value.type.element_type
-    assert isinstance(dtype, TypeAttribute)
-    return dtype
 
 
 def has_static_type(value: SSAValue) -> bool:

@@ -18,6 +18,7 @@ from xrelay.frontends.onnx.exporter.tensor import (
     reorder,
     reshape,
     sort,
+    transcendental,
     transform,
     unary,
 )
@@ -47,6 +48,7 @@ FAMILIES = (
     sampling,
     sort,
     space,
+    transcendental,
     transform,
     unary,
     upsampling,

@@ -10,9 +10,10 @@ from xrelay.frontends.onnx.importer.microsoft import attention, fused
 from xrelay.frontends.onnx.importer.nn import activation, correlation, dense, norm, recurrent, space
 from xrelay.frontends.onnx.importer.node import ConverterTable
 from xrelay.frontends.onnx.importer.pool import pool
-from xrelay.frontends.onnx.importer.qnn import conversion, microsoft, products
+from xrelay.frontends.onnx.importer.qnn import arithmetic, blocks, conversion, products
 from xrelay.frontends.onnx.importer.tensor import (
     binary,
+    bits,
     creation,
     indexing,
     like,
@@ -24,6 +25,7 @@ from xrelay.frontends.onnx.importer.tensor import (
     sort,
     stft,
     tokens,
+    transcendental,
     transform,
     unary,
 )
@@ -35,6 +37,7 @@ NEWEST_OPSET = 28
 FAMILIES = (
     activation,
     binary,
+    bits,
     control,
     conv,
     conversion,
@@ -62,10 +65,13 @@ FAMILIES = (
     space,
     stft,
     tokens,
+    transcendental,
     transform,
     unary,
     values,
 )
+
+MICROSOFT = (arithmetic, attention, blocks, conversion, fused, products)
 
 CONVERTERS: ConverterTable = {
     name: versions for family in FAMILIES for name, versions in family.CONVERTERS.items()
@@ -76,6 +82,8 @@ DOMAINS: Mapping[str, ConverterTable] = {
     "ai.onnx.ml": learning.CONVERTERS,
     "ai.onnx.preview": function.PREVIEW,
     "ai.onnx.preview.training": training.CONVERTERS,
-    "com.microsoft": {**microsoft.CONVERTERS, **attention.CONVERTERS, **fused.CONVERTERS},
+    "com.microsoft": {
+        name: versions for family in MICROSOFT for name, versions in family.MICROSOFT.items()
+    },
 }
 """Those of each domain of operators."""

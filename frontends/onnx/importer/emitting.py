@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import prod
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
@@ -92,8 +93,29 @@ def cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
     return node.constant(convert(known, dtype_of(dtype)))
 
 
+def require_range(
+    node: Node, index: int, what: str, least: float | Sequence[float], most: float | Sequence[float]
+) -> None:
+    """
+    Raises OnnxImportError for a constant input with a number outside of a range; with sequences each column has its own.
+    What numbers outside do that are computed is in docs/onnx.md: nothing is read or written out of bounds.
+    """
+    known = node.known_value(node.input(index))
+    if known is None:
+        return
+    outside = np.argwhere((known < np.array(least)) | (known > np.array(most)))
+    if len(outside):
+        place = tuple(outside[0])
+        ends = [np.broadcast_to(each, known.shape)[place].item() for each in (least, most)]
+        where = f" at {list(map(int, place))}" if place else ""
+        raise OnnxImportError(
+            f"input {index} ('{what}') has the number {known[place]}{where}, accepted range is {ends}"
+        )
+
+
 def joined(node: Node, parts: Sequence[SSAValue], axis: int) -> SSAValue:
-    """Values one after the other along an axis."""
+    """Values one after the other along an axis. Raises VerifyException for an axis that they do not have."""
+    normalize_axis(axis, len(node.shape_of(parts[0])))
     if len(parts) == 1:
         return parts[0]
     return node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=axis))

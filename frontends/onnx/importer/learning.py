@@ -6,7 +6,7 @@ from xrelay.dialects.tensor.binary import GreaterOp
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 
@@ -28,6 +28,7 @@ def array_feature_extractor(node: Node) -> SSAValue:
         count *= length
     if len(shape) == 1:
         data = reshaped(node, data, (1, *shape))
+    require_range(node, 1, "Y", 0, shape[-1] - 1)
     flat = reshaped(node, places, (count,))
     return node.emit(TakeOp(data, flat, axis=-1, mode="wrap"))
 

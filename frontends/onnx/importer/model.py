@@ -26,8 +26,9 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, TupleOp
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import element_count, is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.folding import arguments_of

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.values import TupleGetItemOp, TupleOp, stored_bytes
+from xrelay.dialects.core.blob import stored_bytes
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import MOST_DIMENSIONS, is_tensor_type, tensor_type
@@ -24,6 +25,7 @@ from xrelay.frontends.onnx.errors import (
     UnknownValue,
     UnsupportedNode,
 )
+from xrelay.frontends.onnx.importer.flags import FLAGS
 from xrelay.frontends.onnx.importer.folding import Folding
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.placing import place_in_post_dfs_order
@@ -215,11 +217,9 @@ class Node:
         return default
 
     def flag(self, name: str, *, default: bool = False) -> bool:
-        """An integer attribute that is 0 or 1. Engines do not agree on what others mean."""
-        number = self.integer(name, int(default))
-        if number not in (0, 1):
-            raise OnnxImportError(f"attribute '{name}' is {number}, expected 0 or 1")
-        return bool(number)
+        """An attribute of FLAGS, which is 0 or 1: other numbers were refused with the node."""
+        assert name in FLAGS
+        return bool(self.integer(name, int(default)))
 
     def integers(self, name: str) -> list[int] | None:
         """A list of integers, None when absent."""

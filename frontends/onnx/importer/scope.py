@@ -25,6 +25,7 @@ from xrelay.frontends.onnx.errors import (
 )
 from xrelay.frontends.onnx.importer.converters import DOMAINS, NEWEST_OPSET
 from xrelay.frontends.onnx.importer.core import sequences
+from xrelay.frontends.onnx.importer.flags import require_flags
 from xrelay.frontends.onnx.importer.functions import (
     FunctionKey,
     captured_names,
@@ -274,7 +275,7 @@ class Scope:
         return outputs
 
     def _converter(self, proto: NodeProto) -> Converter:
-        """The converter for the operator set that the graph imports."""
+        """The converter for the operator set that the graph imports. Raises OnnxImportError for flags that are none."""
         domain = default_domain(proto.domain)
         opset = self.opsets.get(domain)
         versions = DOMAINS.get(domain, {}).get(proto.op_type)
@@ -292,6 +293,7 @@ class Scope:
         suitable = [since for since in versions if since <= opset]
         if not suitable:
             raise UnsupportedNode(f"the operator is supported since operator set {min(versions)}")
+        require_flags(proto)
         return versions[max(suitable)]
 
     def _problem(self, proto: NodeProto, reason: str) -> str:

@@ -21,11 +21,12 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
 from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing
 from xrelay.lowering.emit.index import Index
-from xrelay.lowering.emit.packing import ConvolutionPanels, blocks
+from xrelay.lowering.emit.packing import ConvolutionPanels
 from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
@@ -97,7 +98,7 @@ class _Plan:
     def tiling(self, *, flat: bool) -> Tiling:
         """The cheapest, of an image or of one that is seen as one long row."""
         conv, target = self.conv, self.target
-        height, width = (1, prod(conv.positions)) if flat else conv.positions
+        height, width = conv.extents(flat=flat)
         steps = self.steps // self.depth_parts
         weight_bytes = self.steps * conv.out_blocks * self.dot.step_bytes(target)
         widest = most_vectors(target, prod(conv.positions), weight_bytes)
@@ -118,7 +119,7 @@ def _dot(conv: Convolution, target: Target) -> Dot | None:
 def _tile(plan: _Plan, parameters: Parameters, *, flat: bool) -> Tiling:
     """The tile that parameters state, of an image or of one that is seen as one long row."""
     conv = plan.conv
-    height, width = (1, prod(conv.positions)) if flat else conv.positions
+    height, width = conv.extents(flat=flat)
     names = FLAT if flat else IMAGE
     usual = plan.tiling(flat=flat)
     return tile_parameters(parameters, usual, height, width, conv.out_blocks, names)
@@ -179,21 +180,128 @@ def _cost(site: Site) -> float:
 
 
 @dataclass(frozen=True)
+class _Weights:
+    """Packed weights: panels of steps. Where the dot product has a shift, the first says what sums begin with."""
+
+    b: KernelBuilder
+    dot: Dot
+    pointer: SSAValue
+    shape: tuple[int, ...]
+    """[groups, panels, steps, elements of a step]."""
+    parts: int
+    """Into how many parts the depth is cut."""
+
+    @property
+    def step(self) -> int:
+        """Elements in a step."""
+        return self.shape[3]
+
+    @property
+    def before(self) -> int:
+        """Elements of a panel before the depth."""
+        return self.step if self.dot.shift else 0
+
+    @property
+    def part_elements(self) -> int:
+        """Elements of a panel in a part of the depth."""
+        return (self.shape[2] * self.step - self.before) // self.parts
+
+    @property
+    def group_bytes(self) -> int:
+        """The size of those of a group."""
+        return prod(self.shape[1:]) * self.dot.weight.bytes
+
+    def panel(self, group: Index, number: Index) -> Index:
+        """Where a panel begins."""
+        _, panels, steps, step = self.shape
+        return self.b.mul(self.b.add(self.b.mul(group, panels), number), steps * step)
+
+    def address(self, offset: Index) -> SSAValue:
+        """The address of an element."""
+        return self.b.address(self.pointer, offset, self.dot.weight.storage)
+
+
+@dataclass(frozen=True)
 class _Direct:
+    """The code of the tiles of a convolution."""
+
     ctx: KernelContext
     plan: _Plan
+    tiling: Tiling
+    flat: bool
+    """Whether the image is seen as one long row."""
     image: Buffer
-    panel: int
-    """Elements of the weights in a step."""
-    parts: int
-    """Into how many parts the blocks of input channels are cut."""
+    weights: _Weights
+    out_shape: tuple[int, ...]
+
+    @property
+    def out_lanes(self) -> int:
+        """Channels of the result in a block."""
+        return self.plan.conv.out_lanes or 1
+
+    def tile(self, where: TileAt, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Adds a part of the depth to the registers of a tile."""
+        b, conv, weights = self.ctx.b, self.plan.conv, self.weights
+        (n, group, number), part = where.place, where.part
+        vertical, horizontal = self.image.format.strides[2:4]
+        top, left, _, _ = conv.pads
+        group_blocks = conv.depth // self.plan.lanes
+        first = b.mul(part, group_blocks // weights.parts)
+        start = b.add(
+            self.image.origin(b, (n, b.add(b.mul(group, group_blocks), first))),
+            b.add(
+                b.mul(b.sub(b.mul(where.y, conv.strides[0]), top), vertical),
+                b.mul(b.sub(b.mul(where.x, conv.strides[1]), left), horizontal),
+            ),
+        )
+        weight = b.add(weights.panel(group, number), b.mul(part, weights.part_elements))
+        positions = [
+            row * conv.strides[0] * vertical + column * conv.strides[1] * horizontal
+            for row in range(self.tiling.rows)
+            for column in range(self.tiling.columns)
+        ]
+        image = b.address(self.image.pointer, start, self.plan.dot.image.storage)
+        weight = weights.address(b.add(weight, weights.before))
+        return self.add_part(image, weight, positions, sums, where.prefetch)
+
+    def start(self, place: Place, vectors: int) -> Sequence[SSAValue]:
+        """What the sums of a panel begin with."""
+        b, lanes = self.ctx.b, self.out_lanes
+        first = self.weights.address(self.weights.panel(*place[1:]))
+        return [b.load(first, v * lanes, self.plan.dot.total, lanes) for v in range(vectors)]
+
+    def place(self, place: Place, y: Index, x: Index, vector: Index, _: int) -> Position:
+        """Where a vector of a position lies in the result."""
+        b, shape, lanes = self.ctx.b, self.out_shape, self.out_lanes
+        n, group = place[:2]
+        block = b.add(b.mul(group, self.plan.conv.out_blocks), vector)
+        if self.flat:
+            return Position(shape, (n, block), b.mul(x, lanes), lanes, in_one_row=True)
+        return Position(shape, (n, block, y, x), 0, lanes)
+
+    def grid(self) -> TileGrid:
+        """The results as a grid of tiles."""
+        plan, conv, dot, weights = self.plan, self.plan.conv, self.plan.dot, self.weights
+        # Windows of one tap skip what lies between them.
+        met = prod(map(min, conv.strides, conv.taps))
+        return TileGrid(
+            (conv.images, conv.groups),
+            *conv.extents(flat=self.flat),
+            self.tiling,
+            conv.out_blocks,
+            conv.depth // weights.parts * met * dot.image.bytes,
+            weights.group_bytes,
+            weights.parts,
+            weights.part_elements,
+            (UNROLLED_STEPS if plan.lanes > 1 else dot.steps(conv.taps[1])) * weights.step,
+        )
 
     def steps(self, first: int, count: int) -> tuple[list[DepthLoop], list[tuple[int, int]]]:
         """Steps along a block: the loop over them, and those in each round."""
-        group = self.plan.dot.group
+        group, panel = self.plan.dot.group, self.weights.step
         unrolled = UNROLLED_STEPS if count % UNROLLED_STEPS == 0 else 1
-        offsets = [((first + i) * group, (first + i) * self.panel) for i in range(unrolled)]
-        return [DepthLoop(count // unrolled, unrolled * group, unrolled * self.panel)], offsets
+        offsets = [((first + i) * group, (first + i) * panel) for i in range(unrolled)]
+        return [DepthLoop(count // unrolled, unrolled * group, unrolled * panel)], offsets
 
     def add_part(
         self,
@@ -206,9 +314,9 @@ class _Direct:
         """Adds a part of the depth for a tile whose first window begins at `image`."""
         conv, b = self.plan.conv, self.ctx.b
         dot, lanes = self.plan.dot, self.plan.lanes
-        strides, taps = self.image.format.strides, conv.taps
+        strides, taps, panel = self.image.format.strides, conv.taps, self.weights.step
         step = conv.dilation[1] * strides[3]
-        width = conv.out_lanes or 1
+        width = self.out_lanes
         columns = [v * width * dot.group for v in range(len(sums) // len(positions))]
 
         def add(
@@ -225,15 +333,15 @@ class _Direct:
 
         whole, rest = divmod(conv.depth, lanes)
         # What the steps at one place of the window read of the weights, and those in a row of it.
-        block = dot.steps(lanes) * self.panel
-        row = taps[1] * block if lanes > 1 else dot.steps(taps[1]) * self.panel
+        block = dot.steps(lanes) * panel
+        row = taps[1] * block if lanes > 1 else dot.steps(taps[1]) * panel
         vertical = DepthLoop(taps[0], conv.dilation[0] * strides[2], row)
         horizontal = DepthLoop(taps[1], step, block)
-        outer = DepthLoop(whole // self.parts, strides[1], taps[0] * row)
+        outer = DepthLoop(whole // self.weights.parts, strides[1], taps[0] * row)
         if lanes == 1:
             # Images that are not blocked: the taps of a row are the steps.
             count = dot.steps(taps[1])
-            offsets = [(i * dot.group * step, i * self.panel) for i in range(count)]
+            offsets = [(i * dot.group * step, i * panel) for i in range(count)]
             add(image, weights, [outer, vertical], offsets, taps[1] % dot.group)
             return sums
         if whole:
@@ -253,7 +361,7 @@ class _Direct:
 
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, Conv2DOp)
-    conv, b = Convolution.of(op), ctx.b
+    conv = Convolution.of(op)
     if conv.is_empty:
         return
     plan, lanes = _Plan.of(conv, ctx.target), conv.out_lanes
@@ -267,75 +375,13 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     tiling = _tile(plan, ctx.parameters, flat=flat)
     panel = tiling.vectors * lanes
     packing = ConvolutionPanels(panel, plan.lanes, conv.groups, dot.group, dot.shift)
-    weight_shape = shape_of(op.weight)
-    weights = ctx.packed(op.weight, packing)
-    parts = _parts(plan, ctx.parameters)
-    direct = _Direct(ctx, plan, image, panel * dot.group, parts)
-    out_shape = shape_of(op.result)
-    panels = blocks(conv.out_blocks, tiling.vectors)
-    panel_elements = packing.elements(weight_shape) // (conv.groups * panels)
-    before = panel * dot.group if dot.shift else 0
-    part_elements = (panel_elements - before) // parts
-    strides = image.format.strides
-    top, left, _, _ = conv.pads
-    group_blocks = conv.depth // plan.lanes
-
-    def panel_start(group: Index, number: Index) -> Index:
-        return b.mul(b.add(b.mul(group, panels), number), panel_elements)
-
-    def tile(where: TileAt, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        (n, group, number), y, x, part = where.place, where.y, where.x, where.part
-        first = b.mul(part, group_blocks // parts)
-        coords = (n, b.add(b.mul(group, group_blocks), first))
-        start = b.add(
-            image.origin(b, coords),
-            b.add(
-                b.mul(b.sub(b.mul(y, conv.strides[0]), top), strides[2]),
-                b.mul(b.sub(b.mul(x, conv.strides[1]), left), strides[3]),
-            ),
-        )
-        weight = b.add(panel_start(group, number), b.mul(part, part_elements))
-        return direct.add_part(
-            b.address(image.pointer, start, dot.image.storage),
-            b.address(weights, b.add(weight, before), dot.weight.storage),
-            [
-                row * conv.strides[0] * strides[2] + column * conv.strides[1] * strides[3]
-                for row in range(tiling.rows)
-                for column in range(tiling.columns)
-            ],
-            sums,
-            where.prefetch,
-        )
-
-    def start_of(place: Place, vectors: int) -> Sequence[SSAValue]:
-        first = b.address(weights, panel_start(*place[1:]), dot.weight.storage)
-        return [b.load(first, v * lanes, dot.total, lanes) for v in range(vectors)]
-
-    def place_of(place: Place, y: Index, x: Index, vector: Index, _: int) -> Position:
-        n, group = place[:2]
-        block = b.add(b.mul(group, conv.out_blocks), vector)
-        if flat:
-            return Position(out_shape, (n, block), b.mul(x, lanes), lanes, in_one_row=True)
-        return Position(out_shape, (n, block, y, x), 0, lanes)
-
-    height, width = (1, prod(conv.positions)) if flat else conv.positions
-    # Windows of one tap skip what lies between them.
-    met = prod(map(min, conv.strides, conv.taps))
-    position_bytes = conv.depth // parts * met * dot.image.bytes
-    grid = TileGrid(
-        (conv.images, conv.groups),
-        height,
-        width,
-        tiling,
-        conv.out_blocks,
-        position_bytes,
-        packing.elements(weight_shape) // conv.groups * dot.weight.bytes,
-        parts,
-        part_elements,
-        (UNROLLED_STEPS if plan.lanes > 1 else dot.steps(conv.taps[1])) * direct.panel,
-    )
-    finish = converted(b, sink, dot.total, conv.kind)
-    emit_tiles(ctx, grid, dot, lanes, tile, place_of, finish, start_of if dot.shift else None)
+    pointer = ctx.packed(op.weight, packing)
+    packed = packing.packed_shape(shape_of(op.weight))
+    weights = _Weights(ctx.b, dot, pointer, packed, _parts(plan, ctx.parameters))
+    code = _Direct(ctx, plan, tiling, flat, image, weights, shape_of(op.result))
+    finish = converted(ctx.b, sink, dot.total, conv.kind)
+    start = code.start if dot.shift else None
+    emit_tiles(ctx, code.grid(), dot, lanes, code.tile, code.place, finish, start)
 
 
 DIRECT_BLOCKED = Implementation("blocked", _emit, 20, _refusal, _cost, _spacing, _parameters)

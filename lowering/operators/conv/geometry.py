@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 from xdsl.ir import Operation
 
@@ -98,6 +99,10 @@ class Convolution:
         """Vectors of output channels of a group, when the result is blocked."""
         assert self.out_lanes is not None
         return blocks(self.group_channels, self.out_lanes)
+
+    def extents(self, *, flat: bool) -> tuple[int, int]:
+        """The positions of an output image, or of one that is seen as one long row."""
+        return (1, prod(self.positions)) if flat else self.positions
 
     @property
     def is_empty(self) -> bool:

@@ -40,12 +40,14 @@ class BlockedPool:
     kind: Element
     mean: bool
     image: Buffer
+    sink: Sink
 
-    def _taps(self, axis: int, place: Index, low: int, high: int) -> tuple[Index, Index]:
+    def taps(self, axis: int, place: Index, low: int, high: int) -> tuple[Index, Index]:
         """The taps of a window at an output position that lie from `low` up to `high`."""
         return taps_between(self.ctx.b, self.window, axis, place, low, high)
 
-    def _finish(self, coords: Sequence[Index], total: SSAValue, sink: Sink) -> None:
+    def finish(self, coords: Sequence[Index], total: SSAValue) -> None:
+        """Hands over a result."""
         b, op = self.ctx.b, self.op
         source, lanes = element_of(op.data), self.image.shape[4]
         if self.mean:
@@ -56,76 +58,102 @@ class BlockedPool:
                 low, high = 0, size
                 if op.count_include_pad.value.data:
                     low, high = -pads[axis], size + pads[axis + 2]
-                start, stop = self._taps(axis, coords[2 + axis], low, high)
+                start, stop = self.taps(axis, coords[2 + axis], low, high)
                 counts.append(b.sub(stop, start))
             # Where nothing counts, the sum is 0 and so is the mean.
             count = b.index(b.larger(b.mul(*counts), 1))
             divisor = b.splat(convert(b, count, COUNT, self.kind), lanes)
             total = average(b, total, divisor, self.kind)
         where = Position(shape_of(op.result), tuple(coords), 0, lanes)
-        sink(where, convert(b, total, self.kind, source))
+        self.sink(where, convert(b, total, self.kind, source))
 
-    def emit_row(self, indices: tuple[Index, ...], sink: Sink) -> None:
-        """One row of the result."""
-        b, window, kind = self.ctx.b, self.window, self.kind
-        n, block, y = indices
-        lanes, strides = self.image.shape[4], self.image.format.strides
-        width, step = window.strides[1], window.dilation[1]
-        source = self.image.element
-        neutral = b.constant(kind.compute, self.reducer.neutral(kind), lanes)
-        rows = self._taps(0, y, 0, self.image.shape[2])
+    def row(self, n: Index, block: Index, y: Index) -> "_Row":
+        """A row of the result, and what its windows meet."""
+        b, window, kind, image = self.ctx.b, self.window, self.kind, self.image
+        neutral = b.constant(kind.compute, self.reducer.neutral(kind), image.shape[4])
+        rows = self.taps(0, y, 0, image.shape[2])
         top = b.sub(b.mul(y, window.strides[0]), window.pads[0])
-        origin = self.image.origin(b, (n, block, top))
+        return _Row(self, (n, block, y), image.origin(b, (n, block, top)), rows, neutral)
 
-        def load(row: Index, column: Index) -> SSAValue:
-            offset = b.add(origin, b.mul(row, window.dilation[0] * strides[2]))
-            offset = b.add(offset, b.mul(column, strides[3]))
-            return convert(b, b.load(self.image.pointer, offset, source, lanes), source, kind)
-
-        def inside(x: Index, count: int) -> None:
-            left = b.sub(b.mul(x, width), window.pads[1])
-
-            def window_row(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                result = list(totals)
-                loaded: dict[int, SSAValue] = {}
-                for c in range(count):
-                    for tap in range(window.taps[1]):
-                        column = c * width + tap * step
-                        if column not in loaded:
-                            loaded[column] = load(i, b.add(left, column))
-                        result[c] = self.reducer.combine(b, result[c], loaded[column], kind)
-                return result
-
-            totals = b.fold(*rows, 1, [neutral] * count, window_row)
-            for c, total in enumerate(totals):
-                self._finish((n, block, y, b.add(x, c)), total, sink)
-
-        def at_border(x: Index) -> None:
-            left = b.sub(b.mul(x, width), window.pads[1])
-            columns = self._taps(1, x, 0, self.image.shape[3])
-
-            def window_row(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                def tap(j: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                    value = load(i, b.add(left, b.mul(j, step)))
-                    return [self.reducer.combine(b, inner[0], value, kind)]
-
-                return b.fold(*columns, 1, totals, tap)
-
-            total = b.fold(*rows, 1, [neutral], window_row)[0]
-            self._finish((n, block, y, x), total, sink)
-
-        positions = window.positions[1]
-        reach = (window.taps[1] - 1) * step
-        first = min(positions, -(-window.pads[1] // width))
-        last = (self.image.shape[3] - 1 - reach + window.pads[1]) // width + 1
+    def emit_row(self, indices: tuple[Index, ...]) -> None:
+        """One row of the result."""
+        b, window, row = self.ctx.b, self.window, self.row(*indices)
+        stride, pad, positions = window.strides[1], window.pads[1], window.positions[1]
+        reach = (window.taps[1] - 1) * window.dilation[1]
+        first = min(positions, -(-pad // stride))
+        last = (self.image.shape[3] - 1 - reach + pad) // stride + 1
         last = max(first, min(positions, last))
         if first:
             with b.loop(0, first) as x:
-                at_border(x)
-        self.ctx.vectors(last - first, COLUMNS, inside, first)
+                row.at_border(x)
+        self.ctx.vectors(last - first, COLUMNS, row.inside, first)
         if last < positions:
             with b.loop(last, positions) as x:
-                at_border(x)
+                row.at_border(x)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of the result."""
+
+    pool: BlockedPool
+    coords: tuple[Index, Index, Index]
+    """Which image, block of channels and row."""
+    origin: Index
+    """Where the first row of the windows begins in memory."""
+    taps: tuple[Index, Index]
+    """The rows of the windows that lie inside of the image."""
+    neutral: SSAValue
+
+    def load(self, row: Index, column: Index) -> SSAValue:
+        """The elements at a row of the windows and a column of the image."""
+        pool, b, image = self.pool, self.pool.ctx.b, self.pool.image
+        strides, source = image.format.strides, image.element
+        offset = b.add(self.origin, b.mul(row, pool.window.dilation[0] * strides[2]))
+        offset = b.add(offset, b.mul(column, strides[3]))
+        value = b.load(image.pointer, offset, source, image.shape[4])
+        return convert(b, value, source, pool.kind)
+
+    def first_column(self, x: Index) -> Index:
+        """The column of the image at which the window of an output column begins."""
+        b, window = self.pool.ctx.b, self.pool.window
+        return b.sub(b.mul(x, window.strides[1]), window.pads[1])
+
+    def inside(self, x: Index, count: int) -> None:
+        """Output columns from `x` on whose windows lie inside of the image."""
+        b, window, kind = self.pool.ctx.b, self.pool.window, self.pool.kind
+        left, combine = self.first_column(x), self.pool.reducer.combine
+
+        def window_row(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            result = list(totals)
+            loaded: dict[int, SSAValue] = {}
+            for c in range(count):
+                for tap in range(window.taps[1]):
+                    column = c * window.strides[1] + tap * window.dilation[1]
+                    if column not in loaded:
+                        loaded[column] = self.load(i, b.add(left, column))
+                    result[c] = combine(b, result[c], loaded[column], kind)
+            return result
+
+        totals = b.fold(*self.taps, 1, [self.neutral] * count, window_row)
+        for c, total in enumerate(totals):
+            self.pool.finish((*self.coords, b.add(x, c)), total)
+
+    def at_border(self, x: Index) -> None:
+        """An output column whose window reaches beyond the image."""
+        pool, b = self.pool, self.pool.ctx.b
+        left, step = self.first_column(x), pool.window.dilation[1]
+        columns = pool.taps(1, x, 0, pool.image.shape[3])
+
+        def window_row(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            def tap(j: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                value = self.load(i, b.add(left, b.mul(j, step)))
+                return [pool.reducer.combine(b, inner[0], value, pool.kind)]
+
+            return b.fold(*columns, 1, totals, tap)
+
+        total = b.fold(*self.taps, 1, [self.neutral], window_row)[0]
+        pool.finish((*self.coords, x), total)
 
 
 def emit_blocked_pool(
@@ -140,5 +168,5 @@ def emit_blocked_pool(
 ) -> None:
     """The loops of a pooling operator with a blocked layout."""
     assert isinstance(op, Pool2DOp)
-    pool = BlockedPool(ctx, op, window, reducer, kind, mean, ctx.placed(op.data))
-    ctx.tasks(shape_of(op.result)[:3], lambda indices: pool.emit_row(indices, sink))
+    pool = BlockedPool(ctx, op, window, reducer, kind, mean, ctx.placed(op.data), sink)
+    ctx.tasks(shape_of(op.result)[:3], pool.emit_row)

@@ -1,6 +1,7 @@
 """Kernel code of reductions."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -35,6 +36,107 @@ from xrelay.lowering.math.arithmetic import multiply, subtract
 from xrelay.lowering.math.convert import convert
 
 
+@dataclass(frozen=True)
+class _Axes:
+    """A reduction over axes of an operand, computed in `kind`."""
+
+    ctx: KernelContext
+    op: Operation
+    axes: Sequence[int]
+    """The reduced ones."""
+    reducer: Reducer
+    sink: Sink
+    kind: Element
+    divisor: int | None
+    """What the results are divided by."""
+    out_axes: Sequence[int]
+    """The axes of the operand that the result has."""
+    term: Callable[[SSAValue, Position], SSAValue] | None
+    """What is reduced for an element at a position."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the operand."""
+        return shape_of(self.op.operands[0])
+
+    @property
+    def kept(self) -> list[int]:
+        """The axes that are not reduced."""
+        return [axis for axis in range(len(self.shape)) if axis not in self.axes]
+
+    def load(self, position: Position) -> SSAValue:
+        """What is reduced at a position of the operand."""
+        data = self.op.operands[0]
+        value = self.ctx.ev.get((data, 0), position)
+        value = convert(self.ctx.b, value, element_of(data), self.kind)
+        return value if self.term is None else self.term(value, position)
+
+    def finish(self, coords: Sequence[Index], value: SSAValue) -> None:
+        """Hands over the result at coordinates of the kept axes."""
+        b, kind, lanes = self.ctx.b, self.kind, lanes_of(value)
+        if self.divisor is not None:
+            # Narrow integers have no room for the divisor.
+            exact = sum_kind(kind)
+            value = convert(b, value, kind, exact)
+            value = average(b, value, b.constant(exact.compute, self.divisor, lanes), exact)
+            value = convert(b, value, exact, kind)
+        own = dict(zip(self.kept, coords, strict=True))
+        place = at(
+            shape_of(self.op.results[0]), [own.get(axis, 0) for axis in self.out_axes], lanes
+        )
+        self.sink(place, convert(b, value, kind, element_of(self.op.operands[0])))
+
+    def reduce_columns(self) -> None:
+        """The last axis is kept: lanes are neighbouring results."""
+        ctx, b, shape, kept = self.ctx, self.ctx.b, self.shape, self.kept
+
+        def block(outer: tuple[Index, ...], start: Index, width: int) -> None:
+            def element_at(indices: tuple[Index, ...], column: Index, lanes: int) -> SSAValue:
+                coords = [*outer, b.add(start, column)]
+                own = dict(zip([*kept, *self.axes], [*coords, *indices], strict=True))
+                return self.load(at(shape, [own[axis] for axis in range(len(shape))], lanes))
+
+            extents = [shape[axis] for axis in self.axes]
+            totals = fold_columns(ctx, extents, width, self.reducer, self.kind, element_at)
+            for column, value in totals:
+                self.finish((*outer, b.add(start, column)), value)
+
+        outer = [shape[axis] for axis in kept[:-1]]
+        width = ACCUMULATORS * ctx.target.lanes(self.kind.bytes)
+        ctx.vector_tasks(outer, shape[-1], width, block)
+
+    def reduce_rows(self) -> None:
+        """The last axis is reduced: lanes are neighbours that become one result."""
+        ctx, shape, kept = self.ctx, self.shape, self.kept
+        # Trailing reduced axes of a tensor in memory are one long row.
+        in_memory = (self.op.operands[0], 0) in ctx.ev.buffers
+        tail = 1 if self.axes else 0
+        while in_memory and tail < len(self.axes) and len(shape) - 1 - tail in self.axes:
+            tail += 1
+        outer_axes = list(self.axes[: len(self.axes) - tail])
+        length = prod(shape[len(shape) - tail :])
+
+        def element_at(
+            coords: tuple[Index, ...], indices: tuple[Index, ...], offset: Index, lanes: int
+        ) -> SSAValue:
+            own = dict(zip([*kept, *outer_axes], [*coords, *indices], strict=True))
+            before = tuple(own[axis] for axis in range(len(shape) - tail))
+            return self.load(Position(shape, before, offset if tail else 0, lanes))
+
+        extents, outer = ([shape[axis] for axis in each] for each in (kept, outer_axes))
+        rows, terms = Rows(ctx, extents, outer, length), [Term(self.reducer, self.kind)]
+        if rows.is_cut:
+            totals = rows.reduce_parts(terms, lambda coords: partial(element_at, coords))
+            ctx.tasks(extents, lambda coords: self.finish(coords, *totals.of(coords)))
+            return
+
+        def one(coords: tuple[Index, ...]) -> None:
+            elements = partial(element_at, coords)
+            self.finish(coords, *reduce_elements(ctx, outer, length, terms, elements))
+
+        ctx.tasks(extents, one)
+
+
 def reduce_axes(
     ctx: KernelContext,
     op: Operation,
@@ -51,86 +153,15 @@ def reduce_axes(
     length 1 between; or those axes of the operand that `out_axes` names, in order, all kept ones
     among them. `term` is what is reduced for an element at a position.
     """
-    b, data = ctx.b, op.operands[0]
-    shape, out_shape = shape_of(data), shape_of(op.results[0])
-    source = element_of(data)
-    kept = [axis for axis in range(len(shape)) if axis not in axes]
-
-    def load(position: Position) -> SSAValue:
-        value = convert(b, ctx.ev.get((data, 0), position), source, kind)
-        return value if term is None else term(value, position)
-
+    rank = len(shape_of(op.operands[0]))
+    kept = [axis for axis in range(rank) if axis not in axes]
     if out_axes is None:
-        out_axes = range(len(shape)) if len(out_shape) == len(shape) else kept
-
-    def finish(coords: Sequence[Index], value: SSAValue) -> None:
-        lanes = lanes_of(value)
-        if divisor is not None:
-            # Narrow integers have no room for the divisor.
-            exact = sum_kind(kind)
-            value = convert(b, value, kind, exact)
-            value = average(b, value, b.constant(exact.compute, divisor, lanes), exact)
-            value = convert(b, value, exact, kind)
-        own = dict(zip(kept, coords, strict=True))
-        full: list[Index] = [own.get(axis, 0) for axis in out_axes]
-        sink(at(out_shape, full, lanes), convert(b, value, kind, source))
-
-    if kept and kept[-1] == len(shape) - 1:
-        _reduce_columns(ctx, shape, kept, axes, reducer, kind, load, finish)
-        return
-    # Trailing reduced axes of a tensor in memory are one long row.
-    tail = 1 if axes else 0
-    while (data, 0) in ctx.ev.buffers and tail < len(axes) and len(shape) - 1 - tail in axes:
-        tail += 1
-    outer_axes = list(axes[: len(axes) - tail])
-    length = prod(shape[len(shape) - tail :])
-
-    def element_at(
-        coords: tuple[Index, ...], indices: tuple[Index, ...], offset: Index, lanes: int
-    ) -> SSAValue:
-        own = dict(zip([*kept, *outer_axes], [*coords, *indices], strict=True))
-        before = tuple(own[axis] for axis in range(len(shape) - tail))
-        return load(Position(shape, before, offset if tail else 0, lanes))
-
-    extents, outer = ([shape[axis] for axis in each] for each in (kept, outer_axes))
-    rows, terms = Rows(ctx, extents, outer, length), [Term(reducer, kind)]
-    if rows.is_cut:
-        totals = rows.reduce_parts(terms, lambda coords: partial(element_at, coords))
-        ctx.tasks(extents, lambda coords: finish(coords, *totals.of(coords)))
-        return
-
-    def one(coords: tuple[Index, ...]) -> None:
-        finish(coords, *reduce_elements(ctx, outer, length, terms, partial(element_at, coords)))
-
-    ctx.tasks(extents, one)
-
-
-def _reduce_columns(
-    ctx: KernelContext,
-    shape: Sequence[int],
-    kept: Sequence[int],
-    axes: Sequence[int],
-    reducer: Reducer,
-    kind: Element,
-    load: Callable[[Position], SSAValue],
-    finish: Callable[[Sequence[Index], SSAValue], None],
-) -> None:
-    """The last axis is kept: lanes are neighbouring results."""
-    b = ctx.b
-
-    def block(outer: tuple[Index, ...], start: Index, width: int) -> None:
-        def element_at(indices: tuple[Index, ...], column: Index, lanes: int) -> SSAValue:
-            coords = [*outer, b.add(start, column)]
-            own = dict(zip([*kept, *axes], [*coords, *indices], strict=True))
-            return load(at(shape, [own[axis] for axis in range(len(shape))], lanes))
-
-        extents = [shape[axis] for axis in axes]
-        for column, value in fold_columns(ctx, extents, width, reducer, kind, element_at):
-            finish((*outer, b.add(start, column)), value)
-
-    outer = [shape[axis] for axis in kept[:-1]]
-    width = ACCUMULATORS * ctx.target.lanes(kind.bytes)
-    ctx.vector_tasks(outer, shape[-1], width, block)
+        out_axes = range(rank) if len(shape_of(op.results[0])) == rank else kept
+    code = _Axes(ctx, op, axes, reducer, sink, kind, divisor, out_axes, term)
+    if kept and kept[-1] == rank - 1:
+        code.reduce_columns()
+    else:
+        code.reduce_rows()
 
 
 def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:

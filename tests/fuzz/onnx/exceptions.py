@@ -219,12 +219,12 @@ class KnownElements(NamedTuple):
 
 
 def without_variance(node: NodeProto, data: Array) -> Array:
-    """Elements that are normalised with equal ones only, or with some whose squares are too large."""
+    """Elements that are normalised with nearly equal ones only, or with some whose squares are too large."""
     axes = tuple(stated(node).get("axes", (0, 2, 3)))
     with np.errstate(all="ignore"):
-        equal = data.max(axes, keepdims=True) == data.min(axes, keepdims=True)
+        small = data.std(axes, keepdims=True) < 1e-4
         large = ~(np.abs(data) < 1e4).all(axes, keepdims=True)
-    return np.broadcast_to(equal | large, data.shape)
+    return np.broadcast_to(small | large, data.shape)
 
 
 def behind_large(node: NodeProto, data: Array) -> Array:
@@ -239,7 +239,8 @@ def behind_large(node: NodeProto, data: Array) -> Array:
 ELEMENTS = {
     "MeanVarianceNormalization": KnownElements(
         without_variance,
-        "equal elements become 0, as ONNX's function says; onnxruntime divides zero by zero",
+        "the deviation is taken plus 1e-9, as ONNX's function says, so that equal elements become 0; onnxruntime "
+        "takes it as it is, and divides zero by zero",
     ),
     "LRN": KnownElements(behind_large, "onnxruntime subtracts from a sum what leaves the window"),
 }

@@ -95,7 +95,7 @@ class OnnxGraphFuzzer(Fuzzer):
     refusals = ()
     seconds = 60
     megabytes = 4096
-    quick = 15
+    quick = 8
 
     def generate(self, random: Random) -> bytes:
         """A model with the data of its inputs."""

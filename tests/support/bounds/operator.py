@@ -29,7 +29,7 @@ from xdsl.irdl import VarOperandDef
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.functional import AdtType, FnType
 from xrelay.dialects.core.memory import STORAGE
-from xrelay.dialects.core.values import RefType
+from xrelay.dialects.core.references import RefType
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import boolean, float_array, int_array, integer, real, string
 from xrelay.interpreters.constants import constant_op

@@ -38,6 +38,13 @@ SELECTION: tuple[Subject, ...] = (
         sorted_sequence=Bound(("5xf32", "2x0xf32"), ("f32", "3x5xf32", "1x2x5xf32", "2x5xf64")),
         values=Bound(("2x0xf32",), ("3x3xf32", "3xf32")),
     ),
+    subject(
+        "searchsorted",
+        "2x3x5xf32 2x3x4xf32",
+        dtype=DTYPE,
+        sorted_sequence=Bound(("5xf32",), ("2x4x5xf32", "1x3x5xf32")),
+        values=Bound(("2x3x1xf32",), ("2x4x4xf32", "3x3x4xf32")),
+    ),
     subject("unique", "5xf32", data=Bound(("0xi8",), ("f32", "5x1xf32"))),
     *(
         subject(op, CUBE, axis=axis(3) + Bound((None,)), dtype=OPTIONAL_DTYPE)

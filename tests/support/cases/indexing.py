@@ -8,7 +8,7 @@ from graphs import BITS, Graph
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
-from cases.kernel import DTYPES, FLOATS, INTEGERS, SHAPES, CaseTable
+from cases.kernel import DTYPES, FLOATS, INTEGERS, SHAPES, CaseTable, share
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.tensor import creation, indexing, like, reorder, reshape, transform, unary
 from xrelay.interpreters.arrays import element_type_of
@@ -191,7 +191,7 @@ def matrix_set_diag(g: Graph, dtype: str) -> None:
                 continue
             length = reorder.diagonal_length(rows, columns, low, high)
             count = () if low == high else (high - low + 1,)
-            for right in range(4):
+            for right in share(dtype, range(4)):
                 x = g.input(g.numbers(dtype, 2, rows, columns))
                 d = g.input(g.numbers(dtype, 2, *count, length))
                 op = reorder.MatrixSetDiagOp(
@@ -256,7 +256,7 @@ def scatter(g: Graph, dtype: str) -> None:
         ((0, 4), (2, 4), 0),
         ((5, 7), (3, 3), 1),
     ):
-        for kind in ("int32", "int64", "uint8", "uint64"):
+        for kind in share(dtype, ("int32", "int64", "uint8", "uint64")):
             index = indices(g, kind, shape, max(data[axis], 1))
             x, updates = g.input(g.numbers(dtype, *data)), g.input(g.numbers(dtype, *shape))
             g.show(indexing.ScatterOp(x, index, updates, axis=axis), BITS)

@@ -4,9 +4,9 @@ Tables of cases of compiled kernels: functions that fill a graph with uses of op
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from zlib import crc32
 
 import pytest
@@ -14,6 +14,7 @@ from graphs import Graph
 from xdsl.ir import Operation
 
 Case: TypeAlias = Callable[[Graph], None]
+T = TypeVar("T")
 
 FLOATS = ("bfloat16", "float16", "float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -23,14 +24,25 @@ DTYPES = (*FLOATS, *INTEGERS, "bool")
 SHAPES = ((), (0,), (1,), (7,), (17,), (33,), (3, 5, 7), (2, 0, 3), (2, 1, 16))
 LIKE = {
     "bfloat16": ("float16",),
+    "float64": ("float16", "float32", "int64"),
     "int16": ("int8", "int32"),
+    "int32": ("int8", "int64"),
     "uint16": ("uint8",),
     "uint32": ("int32", "uint64"),
+    "uint64": ("int64", "uint8"),
 }
-"""Types whose kernels differ from those of others by nothing but the name of the type and its conversion:
-of integers the code generator asks for signs, and for widths below 32 bits, of 32 and of 64."""
-ABOUT_WIDTHS = re.compile("cast|clip|layout|reinterpret|reverse|transpos")
-"""Cases of what depends on the width all the same: conversions, and lanes that change places."""
+"""
+Types whose kernels differ from those of others by nothing but the name of the type and its conversion: of integers the
+code generator asks for signs, and for widths below 32 bits, of 32 and of 64; of floats for 16 bits. Cases of functions
+of real numbers, whose code for f64 is its own, are not for integers.
+"""
+ABOUT_WIDTHS = re.compile(
+    "arange|cast|clip|dense|gather|layout|one_hot|permutations|reinterpret|reverse|scans|topk|transpos"
+)
+"""
+Cases of what depends on the width all the same: conversions, indices and what is computed of them, lanes that change
+places, and tiles of as many lanes as fit.
+"""
 
 
 def repeats_another(name: str, cases: Collection[str]) -> bool:
@@ -43,6 +55,15 @@ def repeats_another(name: str, cases: Collection[str]) -> bool:
 def extensive_repeats(name: str, cases: Collection[str]) -> list[pytest.MarkDecorator]:
     """The marks of a case: those that repeat others are extensive."""
     return [pytest.mark.extensive] if repeats_another(name, cases) else []
+
+
+def share(dtype: str, cases: Iterable[T], count: int = 2) -> list[T]:
+    """
+    All cases for f32, of so many one for each other dtype: what shapes and options decide does not depend on it, and
+    together the dtypes have them all.
+    """
+    found = list(cases)
+    return found if dtype == "float32" else found[turn(dtype, count) :: count]
 
 
 def turn(name: str, count: int) -> int:

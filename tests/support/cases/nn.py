@@ -11,6 +11,7 @@ from graphs import BITS, Graph
 from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 from xdsl.ir import Operation, SSAValue
 
+from cases.kernel import share
 from xrelay.dialects.conv import conv, winograd
 from xrelay.dialects.conv import gradient as conv_gradient
 from xrelay.dialects.conv import packed as conv_packed
@@ -202,7 +203,7 @@ def pools_of_lines_and_volumes(g: Graph, dtype: str) -> None:
         (pool.MaxPool3DOp, pool.AvgPool3DOp, 3, ("NCDHW", "NDHWC")),
     )
     for largest, mean, rank, layouts in families:
-        for i, (volume, window, strides, padding, dilation) in enumerate(VOLUMES):
+        for i, (volume, window, strides, padding, dilation) in share(dtype, enumerate(VOLUMES)):
             layout = layouts[i % 2]
             shape = [1 + i % 2, 3, *volume[-rank:]]
 
@@ -551,7 +552,7 @@ def winograd_in_two_steps(g: Graph, dtype: str) -> None:
         (1, 2, 4, (8, 5), 3, 4, [0]),
         (1, 2, 2, (9, 9), 5, 2, [2, 0, 1, 2]),
     )
-    for batch, inputs, outputs, image, taps, tile, padding in images:
+    for batch, inputs, outputs, image, taps, tile, padding in share(dtype, images):
         layout_ = ("NCHW", "NHWC")[tile // 4]
         x = g.rng.standard_normal((batch, inputs, *image)).astype(dtype)
         w = g.rng.standard_normal((outputs, inputs, taps, taps)).astype(dtype)
@@ -569,7 +570,7 @@ def winograd_in_two_steps(g: Graph, dtype: str) -> None:
         (1, 2, 3, (5, 6, 7), (3, 3, 3), 2, [1]),
         (2, 2, 1, (4, 5, 5), (2, 3, 3), 2, [1, 0, 1]),
     )
-    for batch, inputs, outputs, image, kernel, tile, padding in volumes:
+    for batch, inputs, outputs, image, kernel, tile, padding in share(dtype, volumes):
         x = g.rng.standard_normal((batch, inputs, *image)).astype(dtype)
         w = g.rng.standard_normal((outputs, inputs, *kernel)).astype(dtype)
         made = g.show(winograd.ContribConv3DWinogradWeightTransformOp(g.input(w), tile), 16)

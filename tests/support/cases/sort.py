@@ -4,7 +4,7 @@ import numpy as np
 from graphs import BITS, Graph
 from xdsl.dialects.builtin import f16, f32, i1, i8, i64
 
-from cases.kernel import DTYPES, CaseTable
+from cases.kernel import DTYPES, CaseTable, share
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.tensor import sort, unary
 from xrelay.interpreters.arrays import Array
@@ -20,13 +20,14 @@ def with_repetitions(g: Graph, dtype: str, *shape: int) -> Array:
 
 @SORT.each((sort.SortOp, sort.ArgsortOp), DTYPES)
 def sorting(g: Graph, dtype: str) -> None:
-    for shape, axis in (
+    shapes = (
         *(((n,), 0) for n in (1, 2, 3, 5, 16, 17, 100)),
         *(((3, 17, 2), a) for a in (0, 1, -1)),
         ((0,), 0),
         ((2, 0, 3), 2),
         ((70, 9), 1),
-    ):
+    )
+    for shape, axis in share(dtype, shapes):
         for numbers in (g.numbers, lambda *a: with_repetitions(g, *a)):
             x = g.input(numbers(dtype, *shape))
             for ascending in (True, False):
@@ -48,7 +49,7 @@ def topk(g: Graph, dtype: str) -> None:
     for shape, axis, k in (((33,), 0, 5), ((3, 9), 0, 2), ((3, 9), -1, None), ((2, 5, 4), 1, 0)):
         x = g.input(with_repetitions(g, dtype, *shape))
         for ascending in (True, False):
-            for kind in ("both", "values", "indices"):
+            for kind in share(dtype, ("both", "values", "indices")):
                 op = sort.TopkOp(x, k, axis=axis, is_ascend=ascending, ret_type=kind, dtype=i64)
                 g.show(op, BITS)
     pair = g.op(sort.TopkOp(g.input(g.numbers(dtype, 4, 10)), 3))
@@ -94,5 +95,5 @@ def scans(g: Graph, dtype: str) -> None:
                 x = g.input(g.numbers(dtype, *shape))
                 g.show(op(x, axis, exclusive=exclusive))
                 small = g.input(g.small(dtype, *shape))
-                for other in (i8, f32, f16, i1, i64):
+                for other in share(dtype, (i8, f32, f16, i1, i64)):
                     g.show(op(small, axis, exclusive=exclusive, dtype=other))

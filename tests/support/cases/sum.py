@@ -4,7 +4,7 @@ import numpy as np
 from graphs import BITS, Graph
 from xdsl.dialects.builtin import i8
 
-from cases.kernel import DTYPES, FLOATS, SIGNED, CaseTable
+from cases.kernel import DTYPES, FLOATS, SIGNED, CaseTable, share
 from xrelay.dialects.core import annotation
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.qnn import simulate as quantize
@@ -73,7 +73,7 @@ def fourier(g: Graph, dtype: str) -> None:
         (0, 9, 4, 2, 4),
     ):
         x, window = (g.rng.uniform(-1, 1, s).astype(dtype) for s in ((batch, samples), (length,)))
-        for flags in range(4):
+        for flags in share(dtype, range(4)):
             op = stft.StftOp(
                 *(g.input(x), g.input(window), size, hop, length),
                 normalized=bool(flags & 1),

@@ -45,12 +45,16 @@ class CaseTable:
         return register
 
 
-def in_turn(cases: Iterable[object]) -> list[ParameterSet]:
+def in_turn(cases: Iterable[object], *, others: bool = False) -> list[ParameterSet]:
     """
-    Each case with a target whose code runs here, which take turns; with the others it is extensive.
+    Each case with a target whose code runs here, which take turns, or with all the `others` where there are some; what
+    remains is extensive.
     """
     targets = targets_here()
+    others = others and len(targets) > 1
     return [
-        pytest.param(case, target, marks=() if i % len(targets) == j else pytest.mark.extensive)
+        pytest.param(
+            case, target, marks=() if (i % len(targets) == j) != others else pytest.mark.extensive
+        )
         for (i, case), (j, target) in product(enumerate(cases), enumerate(targets))
     ]

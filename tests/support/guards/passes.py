@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from zlib import crc32
 
@@ -157,6 +158,7 @@ class GuardTable:
         self.add(None, name, build, **options)
 
 
+@cache
 def passes_of(spec: str) -> tuple[ModulePass, ...]:
     """The passes that a command line names."""
     return PassPipeline.parse_spec(dict(XRELAY_UNIVERSE.all_passes), spec).passes

@@ -10,7 +10,8 @@ from guards.layers import FLOATS, bias, by, conv, layers, plus, unary
 from guards.passes import GuardGraph, GuardTable
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.functional import LetOp
-from xrelay.dialects.core.values import RefCreateOp, RefReadOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.nn.norm import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
 from xrelay.dialects.nn.space import PadOp

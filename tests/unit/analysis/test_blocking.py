@@ -294,6 +294,21 @@ def test_costs_of_a_convolution():
     assert decision.images == (x,)
 
 
+def test_a_tuple_costs_what_its_dearest_reader_does():
+    """One reader goes on in blocks, another one wants NCHW: the image is transformed for that one."""
+    costs: list[float] = []
+    for shown in (False, True):
+        g = Graph()
+        op = Conv2DOp(zeros(g, 1, 8, 6, 6), known(g, 8, 8, 1, 1))
+        fields = g.op(TupleOp([g.op(op), zeros(g, 1, 8, 6, 6)]))
+        if shown:
+            g.show(ConcatenateOp(fields, axis=3))
+        g.returns(through(g, g.op(ConcatenateOp(fields, axis=1)), conv(8, 16, 1, 1)))
+        g.module()
+        costs.append(plan_blocking(g.block, LANES).decisions[op].blocked_cost)
+    assert costs[1] - costs[0] == 2 * 4.0 * 4 * 36 * 8
+
+
 def test_convolutions_of_few_channels_take_the_image_as_it_is():
     g = Graph()
     op = Conv2DOp(zeros(g, 1, 3, 6, 6), known(g, 8, 3, 3, 3))

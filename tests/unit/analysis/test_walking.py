@@ -53,7 +53,7 @@ WORK: dict[str, Callable[[ModuleOp], None]] = {
 def test_work_is_linear_in_the_depth(name: str):
     work = WORK[name]
     work(branches(2))
-    depths = (25, 50, 100)
+    depths = (15, 30, 60)
     small, medium, large = (
         calls_of(lambda module=module: work(module)) for module in map(branches, depths)
     )

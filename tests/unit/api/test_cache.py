@@ -105,6 +105,7 @@ print(json.dumps([name for name in ("xdsl.ir", "onnx", "xrelay.compiler") if nam
 """
 
 
+@pytest.mark.slow
 def test_load_imports_no_compiler(folder: Path) -> None:
     for expected in ('["xdsl.ir", "onnx", "xrelay.compiler"]\n', "[]\n"):
         command = [sys.executable, "-c", LIGHT, folder / "conv.onnx"]

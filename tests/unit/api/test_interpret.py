@@ -44,6 +44,30 @@ def test_recursion_over_tensors_that_grow(growing: Path) -> None:
         xrelay.compile(growing, shapes={"x": [2, 3]}, cache=False)
 
 
+BLOCKS = """
+func.func @main(%x: tensor<2xf32>, %more: tensor<i1>) -> tensor<2xf32> {
+  %go = tensor.extract %more[] : tensor<i1>
+  cf.cond_br %go, ^next, ^end(%x : tensor<2xf32>)
+^next:
+  %y = relay.negative %x : (tensor<2xf32>) -> tensor<2xf32>
+  cf.br ^end(%y : tensor<2xf32>)
+^end(%z: tensor<2xf32>):
+  return %z : tensor<2xf32>
+}
+"""
+
+
+def test_functions_of_several_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.mlir"
+    path.write_text(BLOCKS)
+    x = np.array([1, -2], np.float32)
+    for more, expected in ((True, -x), (False, x)):
+        (result,) = xrelay.interpret(path, {"x": x, "more": np.array(more)}).values()
+        assert (result == expected).all()
+    with pytest.raises(xrelay.CompileError, match=f"it is not one block .*{WAY_OUT}"):
+        xrelay.compile(path, cache=False)
+
+
 def test_onnx_models_take_unknown_lengths_from_the_inputs() -> None:
     x, y = np.ones((4, 3), np.float32), np.arange(3, dtype=np.float32)
     assert (xrelay.interpret(parser.parse_model(SUM), {"x": x, "y": y})["z"] == x + y).all()

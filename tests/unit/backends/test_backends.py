@@ -135,8 +135,8 @@ NEEDS_OPENVINO = pytest.mark.skipif(
         ("numpy", 1),
         ("onnxruntime", 1),
         # These compile each case for a long time.
-        pytest.param("c", 5, marks=NEEDS_C),
-        pytest.param("openvino", 5, marks=NEEDS_OPENVINO),
+        pytest.param("c", 10, marks=NEEDS_C),
+        pytest.param("openvino", 10, marks=NEEDS_OPENVINO),
         pytest.param("c", 1, marks=[NEEDS_C, pytest.mark.extensive]),
         pytest.param("openvino", 1, marks=[NEEDS_OPENVINO, pytest.mark.extensive]),
     ],
@@ -284,6 +284,21 @@ def test_backends_that_come_with_xrelay() -> None:
 def test_backends_that_cannot_be_used(name: str, message: str) -> None:
     with pytest.raises(BackendError, match=message):
         find_backend(name)
+
+
+def test_backends_that_take_some_operators() -> None:
+    """Those that are named, and all without names."""
+    graph = Graph()
+    x = graph.input(np.ones((2, 3), np.float32))
+    for op in (rectified := ReluOp(x), exponential := ExpOp(x)):
+        graph.show(op)
+    graph.module()
+    for name, taken in (("", True), (":nn.relu,exp", True), (":nn.relu", False)):
+        backend = find_backend(f"onnxruntime{name}")
+        assert isinstance(backend.supports(rectified, rectified.operand_types), Yes)
+        answer = backend.supports(exponential, exponential.operand_types)
+        assert isinstance(answer, Yes if taken else No)
+        assert taken or "not among the operators" in str(answer)
 
 
 @pytest.mark.parametrize(

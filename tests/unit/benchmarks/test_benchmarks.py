@@ -251,7 +251,9 @@ def test_engines_race_in_a_process(small: Callable[[str], Job], tmp_path: Path):
     workers = Workers(tmp_path)
     loading = workers.load(XRELAY, small("Relu"))
     assert loading.load_peak > 1 << 20
-    results = workers.race([XRELAY, REFERENCE], small("Relu"), seconds=1, count=4)
+    job = replace(small("Relu"), precision="bf16")
+    results = workers.race([XRELAY, REFERENCE], job, seconds=1, count=4)
+    assert [results[name].precision for name in (XRELAY, REFERENCE)] == ["bf16", "f32"]
     assert results[XRELAY].difference == 0
     assert results[REFERENCE].difference is None
     for result in results.values():
@@ -382,10 +384,26 @@ def test_page_of_a_busy_machine_says_so(report: Report):
     assert "The machine was busy" in report_markdown(busy, None)
 
 
+def test_page_of_fewer_bits(report: Report):
+    for case in report.cases:
+        for name in (XRELAY, "openvino"):
+            case.engines[name].precision = "bf16"
+    page = report_markdown(replace(report, precision="bf16"), None)
+    assert "are asked to multiply values of float32 in bf16" in page
+    assert "All compute files of float32 in float32" not in page
+    assert (
+        "| xrelay (bf16) |" in page and "| onnxruntime |" in page and "| OpenVINO (bf16) |" in page
+    )
+    assert "ratio to onnxruntime |" in page and "ratio to xrelay" not in page
+
+
 def test_command_on_the_page_names_no_files():
     words = ["--models", "mlp_b1", "--engines", "xrelay", "--runs", "9", "--cache", "/a/b"]
     args = command.argument_parser().parse_args(words)
     expected = "python -m benchmarks --models mlp_b1 --threads 1,2 --engines xrelay --runs 9"
+    assert command.command_of(args) == expected
+    args = command.argument_parser().parse_args([*words, "--precision", "bf16"])
+    expected = "python -m benchmarks --models mlp_b1 --threads 1,2 --engines xrelay --precision bf16 --runs 9"
     assert command.command_of(args) == expected
 
 
@@ -411,6 +429,7 @@ def test_chart(report: Report, suffix: str, tmp_path: Path):
         (["--engines", "abacus"], "unknown name 'abacus', expected some of xrelay"),
         (["--threads", "1,0"], "'0' is no number of at least 1"),
         (["--seconds", "many"], "'many' is no number of at least 1"),
+        (["--precision", "int3"], "invalid choice: 'int3'"),
         (["--runs", "3", "--seconds", "3"], "not allowed with argument"),
         (["--chart", "a.gif"], "the suffix of 'a.gif' is '.gif', expected .png or .svg"),
     ],

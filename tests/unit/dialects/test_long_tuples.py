@@ -36,7 +36,7 @@ def printed(text: str) -> str:
         (1, "", True),
         (16, "", True),
         (17, "", False),
-        (300, "", False),
+        (60, "", False),
         # A block may stand in front of those that come before it.
         (17, "cf.br ^next\n^next:", True),
     ],
@@ -57,7 +57,7 @@ def test_tuples_of_outer_blocks() -> None:
 
 
 def test_text_grows_with_the_program() -> None:
-    few, many = (len(printed(program(fields))) for fields in (100, 200))
+    few, many = (len(printed(program(fields))) for fields in (40, 80))
     assert many < 2.2 * few
 
 

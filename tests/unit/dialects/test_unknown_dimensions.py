@@ -25,7 +25,7 @@ from xdsl.ir.core import SSAValues
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, tuple_type
-from xrelay.dialects.core.values import RefType
+from xrelay.dialects.core.references import RefType
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.shapes import compatible, is_tensor_type, with_shape
 from xrelay.interpreters.numerics import is_float

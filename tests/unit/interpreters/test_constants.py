@@ -21,8 +21,9 @@ from xdsl.utils.exceptions import InterpretationError
 from xrelay.analysis.facts.constants import number_of
 from xrelay.compiler import context
 from xrelay.dialects.constants import constant_numbers
+from xrelay.dialects.core.blob import BlobAttr, stored_bytes
 from xrelay.dialects.core.dense import repeats
-from xrelay.dialects.core.values import INLINE_ELEMENTS, BlobAttr, ConstantOp, TupleOp, stored_bytes
+from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp, TupleOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.frontends.onnx import export_model, import_model
 from xrelay.frontends.onnx.tensors import data_type_of, tensor_array

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from xrelay.dialects.core import annotation
 from xrelay.dialects.core import values as core
+from xrelay.dialects.core.blob import Blob, BlobAttr
 from xrelay.dialects.tensor import indexing, reshape, transform
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import dtype_of, element_type_of, type_of
@@ -29,7 +30,7 @@ def test_constants_keep_bits(dtype: np.dtype[Any], shape: tuple[int, ...]):
         assert (found.dtype, found.shape) == (array.dtype, array.shape)
         assert found.tobytes() == array.tobytes()
         large = array.size > core.INLINE_ELEMENTS and len(set(array.reshape(-1).tolist())) > 1
-        assert isinstance(op.value, core.BlobAttr) == large
+        assert isinstance(op.value, BlobAttr) == large
         same(evaluate(lambda a=array: constant_op(a)), array)
 
 
@@ -46,7 +47,7 @@ def test_large_constants_share_memory():
     ],
 )
 def test_blob_of_wrong_size(element: Attribute, message: str):
-    op = core.ConstantOp(core.BlobAttr(core.Blob(bytes(7))), TensorType(element, [2]))
+    op = core.ConstantOp(BlobAttr(Blob(bytes(7))), TensorType(element, [2]))
     with pytest.raises(VerifyException, match=message):
         op.verify()
 
@@ -55,7 +56,7 @@ def test_splats_are_compared_by_bits():
     assert isinstance(constant_op(np.full(100, np.nan)).value, DenseIntOrFPElementsAttr)
     zeros = np.zeros(100)
     zeros[50] = -0.0
-    assert isinstance(constant_op(zeros).value, core.BlobAttr)
+    assert isinstance(constant_op(zeros).value, BlobAttr)
 
 
 def test_dense_and_array_types_agree():

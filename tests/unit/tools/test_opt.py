@@ -72,12 +72,15 @@ def test_opt_writes_whole_files(opt_cmd: Command, inside: Path, files: Snapshot)
     assert files(inside) == before
 
 
-def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+def test_files_that_cannot_be_written_are_named(opt_cmd: Command, inside: Path) -> None:
     """A device that is always full stands for a disk."""
-    (tmp_path / "full").symlink_to("/dev/full")
+    (inside / "full").symlink_to("/dev/full")
     with pytest.raises(OSError, match="No space left on device: '.*/full'"):
-        write_files({tmp_path / "other": b"x", tmp_path / "full": b"x"})
-    assert not (tmp_path / "other").exists()
+        write_files({inside / "other": b"x", inside / "full": b"x"})
+    assert not (inside / "other").exists()
+    result = opt_cmd("add.mlir", "-o", "full")
+    assert result.code == BAD_INPUT
+    assert "'full': No space left on device" in result.err
 
 
 def test_opt_reads_standard_input(
@@ -157,6 +160,27 @@ def test_opt_writes_weights_beside_the_output(opt_cmd: Command, cmd: Command, in
     assert opt_cmd("conv.onnx", "-p", "fuse-ops", "-o", "fused.mlir").err == ""
     assert weights.exists()
     assert cmd("run", "fused.mlir", "--verify").code == 0
+
+
+def test_opt_takes_the_weights_beside_the_input(
+    opt_cmd: Command, cmd: Command, inside: Path
+) -> None:
+    for before, after in ("conv.onnx", "a.mlir"), ("a.mlir", "b.mlir"):
+        result = opt_cmd(before, "-p", "infer-type", "-o", after)
+        assert (result.code, result.err) == (0, "")
+    first, second = (inside / f"{name}.mlir.weights.npz" for name in "ab")
+    with np.load(first) as expected, np.load(second) as found:
+        assert [*expected] == [*found] and len([*found]) == 1
+        assert all(np.array_equal(expected[key], found[key]) for key in expected)
+    assert cmd("run", "b.mlir").code == 0
+    assert "no weights, 864 bytes" in opt_cmd("a.mlir").err
+    first.unlink()
+    result = opt_cmd("a.mlir", "-o", "c.mlir")
+    assert (result.code, result.err) == (
+        0,
+        "large constants lack their bytes, as the input did: 1\n",
+    )
+    assert not (inside / "c.mlir.weights.npz").exists()
 
 
 def test_opt_says_that_a_stream_has_no_weights(

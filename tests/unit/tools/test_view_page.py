@@ -393,10 +393,11 @@ def test_names_stay_text(
     assert page.browser.title == "hostile.onnx"
 
 
-def test_3000_operators(show: Callable[..., Page], folder: Path) -> None:
-    """Blocks of a convolution, an epilogue and a connection around them."""
+@pytest.mark.parametrize("blocks", [100, pytest.param(750, marks=pytest.mark.extensive)])
+def test_large_programs(show: Callable[..., Page], folder: Path, blocks: int) -> None:
+    """Blocks of a product, an epilogue and a connection around them: more than a lesson is about."""
     lines, value = list[str](), "%x"
-    for number in range(750):
+    for number in range(blocks):
         a, b, c, d = (f"%{name}{number}" for name in "abcd")
         lines += [
             f"{a} = relay.nn.dense {value}, %w : ({T}, {T}) -> {T}",
@@ -412,14 +413,14 @@ def test_3000_operators(show: Callable[..., Page], folder: Path) -> None:
         + f"\nreturn {value} : {T}\n}}\n"
     )
     page = show(path, "--no-simplify")
-    assert page.run("return cards.size") == 3004
+    assert page.run("return cards.size") == 4 * blocks + 4
     page.run("at('search').value = 'dense'; search()")
-    assert page.at("#found").text == "750 places"
-    page.run("select(hits[700])")
-    assert page.at("#details h2").text == "nn.dense #2800"
+    assert page.at("#found").text == f"{blocks} places"
+    page.run(f"select(hits[{blocks - 50}])")
+    assert page.at("#details h2").text == f"nn.dense #{4 * blocks - 200}"
     assert page.at(".card.selected").is_displayed()
     page.at("#units").click()
-    assert page.run("return cards.size") == 754
+    assert page.run("return cards.size") == blocks + 4
     page.at("#fit").click()
     page.at("#tab-lesson").click()
     assert "fewer than 200 nodes" in page.at("#lesson").text

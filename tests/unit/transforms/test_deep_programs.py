@@ -1,5 +1,8 @@
 """Every pass on programs that are deeper than Python's calls may be: it works, or says what it does not take."""
 
+import inspect
+import sys
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -13,11 +16,13 @@ from xrelay.deep import with_deep_stack
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.tools.universe import XRELAY_UNIVERSE
 
-ROW = 1100
-"""Operations one behind the other: more than Python's limit of calls."""
-NESTED = 120
+CALLS = 350
+"""As many calls as a pass may make in each other: Python's own limit takes longer to reach."""
+ROW = 400
+"""Operations one behind the other: more than calls."""
+NESTED = 60
 """Regions in each other: more of them than the parser and the printer of xDSL take without a deep stack."""
-TUPLES = 50
+TUPLES = 16
 """Tuples in each other: as many as types of xDSL take without a deep stack."""
 STEPS = (
     "exp({})",
@@ -61,6 +66,16 @@ def parsed(what: str) -> ModuleOp:
     return read_relay_text(PROGRAMS[what])
 
 
+@pytest.fixture
+def few_calls() -> Iterator[None]:
+    """Lowers the limit of calls. A deep stack, which is asked for, has its own."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + CALLS)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("few_calls")
 @pytest.mark.parametrize("name", XRELAY_UNIVERSE.all_passes)
 def test_deep_programs(name: str) -> None:
     register_compilers()

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 from isomorphism import difference
 from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32
+from xdsl.ir import Block
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.layouts.alteration import TARGETS, Altered, Hooks
+from xrelay.analysis.layouts.alteration import TARGETS, Altered, Hooks, packed_convolutions
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.shapes import string
@@ -367,3 +369,22 @@ def test_layouts_go_on(name: str) -> None:
     assert again.is_structurally_equivalent(module)
     with pytest.raises(PassFailedException, match="known are cpu, llvm$"):
         step.apply(Context(), module)
+
+
+@pytest.mark.parametrize(
+    ("image", "weight", "taken"),
+    [
+        ((1, 8, 6, 6), (16, 8, 3, 3), True),
+        ((DYNAMIC_INDEX, 8, DYNAMIC_INDEX, 6), (16, 8, 3, 3), True),
+        ((1, DYNAMIC_INDEX, 6, 6), (16, 8, 3, 3), False),
+        ((1, 8, 6, 6), (DYNAMIC_INDEX, 8, 3, 3), False),
+        ((1, 8, 6, 6), (16, DYNAMIC_INDEX, 3, 3), False),
+    ],
+)
+def test_blocks_need_numbers_of_channels(
+    image: tuple[int, ...], weight: tuple[int, ...], taken: bool
+) -> None:
+    block = Block(arg_types=[TensorType(f32, image), TensorType(f32, weight)])
+    op = Conv2DOp(*block.args, channels=16, kernel_size=(3, 3))
+    altered = packed_convolutions(8)[Conv2DOp](op)
+    assert (altered is not None) == taken

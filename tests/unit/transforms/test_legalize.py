@@ -1,6 +1,7 @@
 """Legalization keeps the meaning of operators, and the code generator knows what it replaces."""
 
 import numpy as np
+import pytest
 from cases import dyn as dyn_cases
 from cases import nn as nn_cases
 from cases import qnn as qnn_cases
@@ -25,6 +26,7 @@ def test_what_is_replaced_in_part_has_kernels():
     assert set(PARTIAL_RULES) <= {*RULES, *STRATEGIES}
 
 
+@pytest.mark.slow
 def test_results_stay():
     """Of the cases of operators that kernels are tested with, after each pass; some dtypes stand for others."""
     replaced: set[str] = set()

@@ -26,7 +26,7 @@ from xrelay.transforms.simplify_expr import SimplifyExprPass
 
 LARGE = 21
 """The large programs of a pass, which are run on all kinds of inputs."""
-SMALL = 180
+SMALL = 120
 """The small ones, which are run on one kind."""
 
 STOCK = [each for dtype in DTYPES[1:] for each in (DTYPES[0], dtype)]

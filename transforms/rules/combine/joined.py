@@ -24,12 +24,12 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.shapes import integer
+from xrelay.dialects.shapes import integer, shape_of
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, RepeatOp, StridedSliceOp
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.combine.parallel import Combiner, Layer
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 
 @dataclass(frozen=True)

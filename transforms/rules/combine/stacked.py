@@ -22,10 +22,11 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp
 from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.tensor.transform import SplitOp, StackOp
 from xrelay.transforms.rules.combine.parallel import Combiner, Layer
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 
 @dataclass(frozen=True)

@@ -29,15 +29,8 @@ from xrelay.dialects.core.functional import (
     LetOp,
     replace_type_vars,
 )
-from xrelay.dialects.core.values import (
-    ConstantOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-    YieldOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.core.functional import values_from_outside

@@ -17,14 +17,14 @@ from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.conv.windows import positive_pair
 from xrelay.dialects.nn.bitserial import BitSerialConv2DOp, BitSerialDenseOp, packed_type
 from xrelay.dialects.nn.dense import DenseOp
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_tensor_type, shape_of
 from xrelay.dialects.tensor.binary import AddOp, BitwiseAndOp, MultiplyOp, RightShiftOp, SubtractOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.transforms.rules.emitting import cast, reshaped
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 BitsRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
 

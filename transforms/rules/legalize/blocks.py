@@ -6,9 +6,10 @@ from xdsl.ir import Attribute, SSAValue
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.nn.dense import DenseOp, MatmulOp
 from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp, QnnDequantizeBlocksOp
+from xrelay.dialects.shapes import element_type_of
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.transforms.rules.rewriting import Emitter, element_type_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 PRODUCTS_OF_BLOCKS = (DenseOp, MatmulOp)
 """The operators that `product_of_blocks` replaces."""

@@ -31,6 +31,7 @@ from xrelay.dialects.qnn.products import (
     QnnDenseOp,
     QnnProductOp,
 )
+from xrelay.dialects.shapes import element_type_of, shape_of
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -39,7 +40,7 @@ from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.folding import folded
-from xrelay.transforms.rules.rewriting import Emitter, element_type_of, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, has_static_type
 
 
 def product_of_bytes(op: QnnProductOp, emit: Emitter) -> SSAValue | None:

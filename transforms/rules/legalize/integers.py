@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.qnn.arithmetic import QNN_UNARY_OPS, QnnUnaryOp
 from xrelay.dialects.qnn.parameters import is_scalar, ui8
 from xrelay.dialects.qnn.products import QnnConv2DOp, QnnConv2DTransposeOp, QnnDenseOp, QnnProductOp
+from xrelay.dialects.shapes import element_type_of, shape_of
 from xrelay.dialects.tensor.binary import AddOp, SubtractOp
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -27,7 +28,7 @@ from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.transforms.rules.emitting import cast
 from xrelay.transforms.rules.folding import folded
 from xrelay.transforms.rules.legalize.tables import LegalRule, LegalTable
-from xrelay.transforms.rules.rewriting import Emitter, element_type_of, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 Pairs: TypeAlias = Mapping[tuple[IntegerType, IntegerType], tuple[IntegerType, IntegerType]]
 """The dtypes that factors get, by those that they have."""

@@ -17,10 +17,11 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.conv.conv import Conv2DTransposeOp, Conv3DOp
 from xrelay.dialects.conv.transpose import Conv1DTransposeOp, Conv3DTransposeOp
 from xrelay.dialects.nn.dilate import DilateOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.transforms.rules.emitting import reshaped
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 TransposedRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
 

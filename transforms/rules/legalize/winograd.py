@@ -29,13 +29,13 @@ from xrelay.dialects.conv.winograd import (
 )
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp
 from xrelay.dialects.nn.space import PadOp
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_tensor_type, shape_of
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.conv.winograd import axis_transforms, weight_matrix, weight_order
 from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 WinogradRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
 

@@ -23,12 +23,12 @@ from xrelay.dialects.pool.pool import (
     MaxPool2DOp,
     MaxPool3DOp,
 )
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, MinOp, ReductionOp
 from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, SplitOp, StridedSliceOp, TransposeOp
-from xrelay.transforms.rules.rewriting import shape_of
 
 Moves = Callable[[Any, int], int | None]
 """The axis of the result that an axis of the operand becomes; None where channels mix, or some are missing."""

@@ -38,6 +38,7 @@ from xrelay.dialects.pool.pool import GlobalMaxPool2DOp, MaxPool1DOp, MaxPool2DO
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import BYTES
 from xrelay.dialects.qnn.products import QnnDenseOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import MaximumOp, MinimumOp, MultiplyOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.reduce import MaxOp, MinOp
@@ -53,7 +54,7 @@ from xrelay.transforms.rules.quantize.moving import moved
 from xrelay.transforms.rules.quantize.operators import RELAY_RULES
 from xrelay.transforms.rules.quantize.products import PRODUCTS, product_of_integers
 from xrelay.transforms.rules.quantize.values import Affine, Kept, Quantized, Site, dequantized
-from xrelay.transforms.rules.rewriting import Emitter, is_floating, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, is_floating
 
 LocalRule: TypeAlias = Callable[[Any, Site], Quantized]
 """The result of an operator on numbers, on integers. Raises Kept, or VerifyException, where there is none."""

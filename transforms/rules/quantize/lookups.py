@@ -26,13 +26,13 @@ from xrelay.dialects.nn.norm import BiasAddOp, PReluOp
 from xrelay.dialects.qnn.arithmetic import QnnLookupOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
 from xrelay.dialects.qnn.parameters import BYTES
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import element_type_of, is_tensor_type, shape_of
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.unary import CastOp, ElementwiseUnaryOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import known_array
 from xrelay.interpreters.relay import relay_interpreter
-from xrelay.transforms.rules.rewriting import Emitter, element_type_of, erase_unused, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, erase_unused
 
 LOOKING_UP = 16
 """The instructions for a vector that take about as long as looking its bytes up."""

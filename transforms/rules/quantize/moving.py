@@ -10,6 +10,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.qnn.conversion import QnnQuantizeOp
+from xrelay.dialects.shapes import element_type_of, shape_of
 from xrelay.dialects.tensor.binary import MaximumOp, MinimumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.sort import TopkOp
@@ -27,7 +28,6 @@ from xrelay.transforms.rules.quantize.values import (
     Site,
     requantized,
 )
-from xrelay.transforms.rules.rewriting import element_type_of, shape_of
 
 MOVES = {**RELAY_MOVES, **MORE_MOVES, **AVERAGED}
 """Where an axis of channels goes."""

@@ -21,6 +21,7 @@ from xrelay.dialects.pool.adaptive import AdaptiveAvgPool1DOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp
 from xrelay.dialects.qnn import arithmetic as qnn
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import AddOp, MaximumOp, MinimumOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reduce import MeanOp
 from xrelay.dialects.tensor.transform import ConcatenateOp
@@ -48,7 +49,6 @@ from xrelay.transforms.rules.quantize.values import (
     Site,
     requantized,
 )
-from xrelay.transforms.rules.rewriting import shape_of
 
 # -- functions, sums and means: what they give depends on what the result has to stand for ---------
 

@@ -19,6 +19,7 @@ from xrelay.dialects.qnn.products import (
     QnnDenseOp,
     QnnProductOp,
 )
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.layout import layout_of
 from xrelay.transforms.rules.quantize.constants import quantized_constant
@@ -31,7 +32,6 @@ from xrelay.transforms.rules.quantize.values import (
     Site,
     requantized,
 )
-from xrelay.transforms.rules.rewriting import shape_of
 
 PRODUCTS: Mapping[type[Operation], type[QnnProductOp]] = {
     BatchMatmulOp: QnnBatchMatmulOp,

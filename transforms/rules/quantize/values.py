@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue, TypeAttribute
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import is_scalar
-from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.shapes import element_type_of, normalize_axis, shape_of
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.folding import folded
-from xrelay.transforms.rules.rewriting import Emitter, element_type_of, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 RELATIVE = 1e-5
 """Scales that are closer than this count as one: 8-bit integers are the same with either."""

@@ -1,9 +1,9 @@
 """Rules on tensors of one number, and on operators that take their type from another tensor."""
 
 import numpy as np
-from xdsl.ir import SSAValue, TypeAttribute
+from xdsl.ir import SSAValue
 
-from xrelay.dialects.shapes import is_tensor_type, same_type
+from xrelay.dialects.shapes import element_type_of, same_type, shape_of
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
 from xrelay.dialects.tensor.like import (
@@ -17,7 +17,7 @@ from xrelay.dialects.tensor.like import (
 from xrelay.dialects.tensor.transform import BroadcastToOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.transforms.rules.emitting import reshaped
-from xrelay.transforms.rules.rewriting import Emitter, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, has_static_type
 
 LIKE_OPS = (
     BroadcastToLikeOp,
@@ -51,25 +51,18 @@ def stated_shape(
             lengths = np.asarray(shape, np.int32 if small else np.int64)
             return emit(CollapseSumToOp(op.data, emit.constant(lengths)))
         case FullLikeOp():
-            return emit(FullOp(op.fill_value, shape, _dtype(op.result)))
+            return emit(FullOp(op.fill_value, shape, element_type_of(op.result)))
         case OnesLikeOp():
-            return emit(OnesOp(shape, _dtype(op.result)))
+            return emit(OnesOp(shape, element_type_of(op.result)))
         case ReshapeLikeOp():
             return reshaped(emit, op.data, shape)
         case ZerosLikeOp():
-            return emit(ZerosOp(shape, _dtype(op.result)))
+            return emit(ZerosOp(shape, element_type_of(op.result)))
 
 
 def stated_dtype(op: CastLikeOp, emit: Emitter) -> SSAValue | None:
     """cast_like(x, y) ──► cast(x)"""
-    return emit(CastOp(op.data, _dtype(op.result)))
-
-
-def _dtype(value: SSAValue) -> TypeAttribute:
-    assert is_tensor_type(value.type)
-    dtype = value.type.element_type
-    assert isinstance(dtype, TypeAttribute)
-    return dtype
+    return emit(CastOp(op.data, element_type_of(op.result)))
 
 
 def scalar_operand(op: BroadcastBinaryOp, emit: Emitter) -> SSAValue | None:
@@ -82,7 +75,9 @@ def scalar_operand(op: BroadcastBinaryOp, emit: Emitter) -> SSAValue | None:
                 scalar = emit.scalar(0, filled)
             case OnesOp() | OnesLikeOp():
                 scalar = emit.scalar(1, filled)
-            case (FullOp() | FullLikeOp()) as full if _dtype(full.fill_value) == _dtype(filled):
+            case (FullOp() | FullLikeOp()) as full if element_type_of(
+                full.fill_value
+            ) == element_type_of(filled):
                 scalar = full.fill_value
             case _:
                 continue

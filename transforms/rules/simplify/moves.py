@@ -2,6 +2,7 @@
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
 from xrelay.dialects.tensor.reshape import (
@@ -15,7 +16,7 @@ from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CopyOp
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.emitting import reshaped
-from xrelay.transforms.rules.rewriting import Emitter, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, has_static_type
 
 STATED_RESHAPES = (ReshapeOp, ReverseReshapeOp)
 """Operators that state the new shape."""

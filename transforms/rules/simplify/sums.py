@@ -8,10 +8,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.interpreters.arrays import Array, held_elements
 from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter
 
 
 def consecutive_sums(op: AddOp, emit: Emitter) -> SSAValue | None:

@@ -1,12 +1,12 @@
 """Emitters of arithmetic, logic and conversion of one operand."""
 
 from collections.abc import Callable
-from math import isnan, log
+from math import isnan
 
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
-from xrelay.dialects.tensor import like, transcendental, unary
+from xrelay.dialects.tensor import like, unary
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.exporter.graph import (
     BOOL,
@@ -16,7 +16,7 @@ from xrelay.frontends.onnx.exporter.graph import (
     Tensor,
     dtype_of,
 )
-from xrelay.frontends.onnx.exporter.numbers import computing_dtype, rounded
+from xrelay.frontends.onnx.exporter.numbers import rounded
 
 
 def unary_node(op_type: str) -> Emitter:
@@ -81,18 +81,6 @@ def rounding_node(op_type: str) -> Emitter:
     return rounding(lambda graph, data: graph.node(op_type, data))
 
 
-def logarithm(base: int) -> Emitter:
-    """log(x) / log(base)."""
-
-    def emit(graph: OutputGraph, op: Operation) -> Tensor:
-        data = graph.tensor(op.operands[0])
-        wide = graph.cast(data, computing_dtype(data.dtype))
-        divided = graph.node("Div", graph.node("Log", wide), graph.scalar(log(base), wide.dtype))
-        return graph.cast(divided, data.dtype)
-
-    return emit
-
-
 def clip(graph: OutputGraph, op: unary.ClipOp) -> Tensor:
     """Clip."""
     data, bounds = graph.tensor(op.data), (op.a_min.value.data, op.a_max.value.data)
@@ -108,18 +96,6 @@ def cast(graph: OutputGraph, op: unary.CastOp | like.CastLikeOp) -> Tensor:
 
 
 _UNARY: dict[type[IRDLOperation], str] = {
-    transcendental.AcosOp: "Acos",
-    transcendental.AcoshOp: "Acosh",
-    transcendental.AsinOp: "Asin",
-    transcendental.AsinhOp: "Asinh",
-    transcendental.AtanOp: "Atan",
-    transcendental.AtanhOp: "Atanh",
-    transcendental.CoshOp: "Cosh",
-    transcendental.FastErfOp: "Erf",
-    transcendental.FastExpOp: "Exp",
-    transcendental.FastTanhOp: "Tanh",
-    transcendental.SinhOp: "Sinh",
-    transcendental.TanOp: "Tan",
     unary.CosOp: "Cos",
     unary.ErfOp: "Erf",
     unary.ExpOp: "Exp",
@@ -134,8 +110,6 @@ _UNARY: dict[type[IRDLOperation], str] = {
 EMITTERS: EmitterTable = {
     **{op: unary_node(op_type) for op, op_type in _UNARY.items()},
     like.CastLikeOp: cast,
-    transcendental.Log10Op: logarithm(10),
-    transcendental.Log2Op: logarithm(2),
     unary.AbsOp: absolute,
     unary.CastOp: cast,
     unary.CeilOp: rounding_node("Ceil"),

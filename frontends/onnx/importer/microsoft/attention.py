@@ -96,9 +96,9 @@ def _joined(graph: Written, past: str, new: str) -> str:
 def attention(node: Node) -> list[SSAValue | None]:
     """Attention: a product makes queries, keys and values of the input, which may follow those of the past."""
     graph, heads = Written(node), node.integer("num_heads")
-    forward = node.integer("unidirectional", 0)
+    forward = node.flag("unidirectional")
     sizes = node.integers("qkv_hidden_sizes")
-    if node.integer("do_rotary", 0) or node.has_input(6):
+    if node.flag("do_rotary") or node.has_input(6):
         raise UnsupportedNode("'do_rotary' and a buffer for the past are not supported")
     node.ignore("past_present_share_buffer", "rotary_embedding_dim")
     data = node.shaped(0, "input", (None, None, None))
@@ -136,7 +136,7 @@ def attention(node: Node) -> list[SSAValue | None]:
 def multi_head_attention(node: Node) -> list[SSAValue | None]:
     """MultiHeadAttention of separate queries, keys and values, or of keys and values by heads."""
     graph, heads = Written(node), node.integer("num_heads")
-    forward = node.integer("unidirectional", 0)
+    forward = node.flag("unidirectional")
     if not node.has_input(1) or not node.has_input(2):
         raise UnsupportedNode("its queries, keys and values are one tensor")
     if node.input_count > 8 and any(node.has_input(index) for index in range(8, node.input_count)):
@@ -187,7 +187,7 @@ def group_query_attention(node: Node) -> list[SSAValue | None]:
     for index in range(9, node.input_count):
         if node.has_input(index) and index != 10:
             raise UnsupportedNode(f"its input {index} is not supported")
-    if node.integer("smooth_softmax", 0) or node.integer("qk_output", 0):
+    if node.integer("smooth_softmax", -1) > 0 or node.integer("qk_output", 0):
         raise UnsupportedNode("'smooth_softmax' and 'qk_output' are not supported")
     batch, length, width = node.shape_of(node.shaped(0, "query", (None, None, None)))
     past = node.shape_of(node.input(3))[2] if node.has_input(3) else 0
@@ -206,7 +206,7 @@ def group_query_attention(node: Node) -> list[SSAValue | None]:
         _heads(graph, name, (batch, length), count)
         for name, count in zip(names, counts, strict=True)
     )
-    if node.integer("do_rotary", 0):
+    if node.flag("do_rotary"):
         query, key = (_turned(graph, each, batch, past, length) for each in (query, key))
     else:
         node.ignore("rotary_interleaved")
@@ -228,18 +228,18 @@ def _turned(graph: Written, name: str, batch: int, past: int, length: int) -> st
             f"there are {past + length} tokens, and angles of {cosines[0]} places"
         )
     places = np.broadcast_to(np.arange(past, past + length, dtype=np.int64), (batch, length))
-    interleaved = node.integer("rotary_interleaved", 0)
+    interleaved = node.flag("rotary_interleaved")
     return graph.one(
         "RotaryEmbedding",
         *(name, graph.input(7), graph.input(8), graph.constant(np.ascontiguousarray(places))),
-        interleaved=interleaved,
+        interleaved=int(interleaved),
         rotary_embedding_dim=2 * cosines[1],
     )
 
 
 def rotary_embedding(node: Node) -> SSAValue:
     """RotaryEmbedding, whose places are those of each token, or that of the first one."""
-    graph, interleaved = Written(node), node.integer("interleaved", 0)
+    graph, interleaved = Written(node), node.flag("interleaved")
     heads, part = node.integer("num_heads", 0), node.integer("rotary_embedding_dim", 0)
     scale = node.real("scale", 1.0)
     node.ignore("is_packed_batching")
@@ -258,14 +258,14 @@ def rotary_embedding(node: Node) -> SSAValue:
     found = graph.one(
         "RotaryEmbedding",
         *(graph.input(0), graph.input(2), graph.input(3), places),
-        interleaved=interleaved,
+        interleaved=int(interleaved),
         num_heads=heads if len(shape) == 3 else None,
         rotary_embedding_dim=part,
     )
     return graph.results([found])[0]
 
 
-CONVERTERS: ConverterTable = {
+MICROSOFT: ConverterTable = {
     "Attention": {1: attention},
     "GroupQueryAttention": {1: group_query_attention},
     "MultiHeadAttention": {1: multi_head_attention},

@@ -25,10 +25,10 @@ def fused_matmul(node: Node) -> SSAValue:
     """FusedMatMul and FusedMatMulActivation's product: alpha times a product of matrices that may be transposed."""
     graph = Written(node)
     for name in ("transBatchA", "transBatchB"):
-        if node.integer(name, 0):
+        if node.flag(name):
             raise UnsupportedNode(f"'{name}' is set: axes of batches stay in front")
     sides = [
-        _transposed(graph, index) if node.integer(name, 0) else graph.input(index)
+        _transposed(graph, index) if node.flag(name) else graph.input(index)
         for index, name in enumerate(("transA", "transB"))
     ]
     product = graph.one("MatMul", *sides)
@@ -82,7 +82,7 @@ def fused_gemm(node: Node) -> SSAValue:
         if node.has_attribute(name)
     ]
     attributes = {name: node.real(name, 1.0) for name in ("alpha", "beta")}
-    flags = {name: node.integer(name, 0) for name in ("transA", "transB")}
+    flags = {name: int(node.flag(name)) for name in ("transA", "transB")}
     given = [graph.input(index) for index in range(node.input_count)]
     return graph.results(
         [_activated(graph, graph.one("Gemm", *given, **attributes, **flags), activation, numbers)]
@@ -199,7 +199,7 @@ def embed_layer_normalization(node: Node) -> list[SSAValue | None]:
     return list(graph.results([normal, tokens, total]))
 
 
-CONVERTERS: ConverterTable = {
+MICROSOFT: ConverterTable = {
     "BiasGelu": {1: gelu},
     "EmbedLayerNormalization": {1: embed_layer_normalization},
     "FastGelu": {1: fast_gelu},

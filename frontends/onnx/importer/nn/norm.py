@@ -34,12 +34,12 @@ from xrelay.frontends.onnx.importer.tensor.unary import converted
 def batch_normalization(node: Node) -> SSAValue | list[SSAValue]:
     """BatchNormalization with stored statistics; in training with those of the data, which it also returns."""
     node.ignore("is_test")
-    spatial, momentum = node.integer("spatial", 1), node.real("momentum", 0.9)
+    spatial, momentum = node.flag("spatial", default=True), node.real("momentum", 0.9)
     epsilon = node.real("epsilon", 1e-5)
     data = node.input(0)
     if not spatial and len(node.shape_of(data)) > 2:
         raise UnsupportedNode("'spatial' is 0: statistics for each element are not supported")
-    if node.integer("training_mode", 0):
+    if node.flag("training_mode"):
         return _batch_normalization_in_training(node, data, epsilon, momentum)
     result = node.emit(
         BatchNormOp(data, *(node.input(index) for index in range(1, 5)), epsilon=epsilon)

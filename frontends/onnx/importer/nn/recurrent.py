@@ -19,7 +19,7 @@ from xrelay.dialects.tensor.transform import SplitOp, StridedSliceOp, TransposeO
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.core.unrolling import element, require_few
-from xrelay.frontends.onnx.importer.emitting import joined, reshaped
+from xrelay.frontends.onnx.importer.emitting import joined, require_range, reshaped
 from xrelay.frontends.onnx.importer.nn.activation import (
     clipped_line,
     exponential_below_zero,
@@ -93,7 +93,7 @@ def gru_step(cell: Cell, given: SSAValue, states: Sequence[SSAValue]) -> list[SS
     of_update, of_reset = cell.split(cell.of_state(0, state), 2)
     update = cell.activate(0, cell.add(update, of_update))
     reset = cell.activate(0, cell.add(reset, of_reset))
-    if cell.node.integer("linear_before_reset", 0):
+    if cell.node.flag("linear_before_reset"):
         of_hidden = cell.multiply(reset, cell.of_state(1, state))
     else:
         of_hidden = cell.of_state(1, cell.multiply(reset, state))
@@ -110,7 +110,7 @@ def lstm_step(cell: Cell, given: SSAValue, states: Sequence[SSAValue]) -> list[S
         enter = cell.add(enter, cell.multiply(cell.peepholes[0], memory))
         forget = cell.add(forget, cell.multiply(cell.peepholes[2], memory))
     enter = cell.activate(0, enter)
-    coupled = cell.node.integer("input_forget", 0)
+    coupled = cell.node.flag("input_forget")
     forget = cell.rest(enter) if coupled else cell.activate(0, forget)
     new = cell.activate(1, new)
     memory = cell.add(cell.multiply(forget, memory), cell.multiply(enter, new))
@@ -303,6 +303,7 @@ def _lengths(node: Node, length: int) -> SSAValue | None:
     """The lengths of the sequences of a batch, None where all are whole."""
     if not node.has_input(4):
         return None
+    require_range(node, 4, "sequence_lens", 0, length)
     known = node.known_value(node.input(4))
     if known is not None and bool((known == length).all()):
         return None

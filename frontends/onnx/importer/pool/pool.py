@@ -26,7 +26,7 @@ from xrelay.dialects.tensor.reduce import ArgmaxOp, MaxOp, MeanOp
 from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import Window, kernel_shape
-from xrelay.frontends.onnx.importer.emitting import cast, reshaped
+from xrelay.frontends.onnx.importer.emitting import cast, require_range, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node, require_table
 from xrelay.frontends.onnx.importer.tensor.reduce import norm, root_of_powers
 
@@ -221,6 +221,7 @@ def max_unpool(node: Node) -> SSAValue:
     if min(more) < 0:
         raise OnnxImportError(f"'output_shape' is {stated}, expected at least {inferred}")
     zero = node.scalar(0, data)
+    require_range(node, 1, "I", 0, prod(inferred) - 1)
     nothing = node.zeros((prod(inferred),), data)
     flat = [reshaped(node, value, (prod(shape),)) for value in (indices, data)]
     result = reshaped(node, node.emit(ScatterOp(nothing, *flat)), tuple(inferred))

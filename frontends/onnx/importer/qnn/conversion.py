@@ -186,6 +186,12 @@ def _matrix_of_blocks(
     return node.emit(TransposeOp(matrix, [1, 0])) if axis == 0 else matrix
 
 
+def zero_point(node: Node, index: int, like: SSAValue) -> SSAValue:
+    """A zero point, which is 0 where it is absent."""
+    given = node.optional(index)
+    return node.constant(np.zeros((), node.element_dtype(like))) if given is None else given
+
+
 def positive_scale(node: Node, index: int) -> SSAValue:
     """An input that is a scale. Raises OnnxImportError for one that is known and not positive and finite."""
     return _required(
@@ -257,3 +263,6 @@ CONVERTERS: ConverterTable = {
     "DynamicQuantizeLinear": {11: dynamically_quantize},
     "QuantizeLinear": {10: quantize},
 }
+
+MICROSOFT: ConverterTable = {"DequantizeLinear": {1: dequantize}, "QuantizeLinear": {1: quantize}}
+"""Of the domain `com.microsoft`; source: onnxruntime's ContribOperators.md."""

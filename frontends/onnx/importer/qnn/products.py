@@ -5,17 +5,18 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.qnn.conversion import QnnQuantizeOp, QnnRequantizeOp
+from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import BYTES
 from xrelay.dialects.qnn.products import QnnBatchMatmulOp, QnnConv2DOp
-from xrelay.dialects.tensor.binary import MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.conv import spatial
 from xrelay.frontends.onnx.importer.conv.windows import Window
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-from xrelay.frontends.onnx.importer.qnn.conversion import one_or_vector, positive_scale
+from xrelay.frontends.onnx.importer.qnn.conversion import one_or_vector, positive_scale, zero_point
 
 
 def integer_matmul(node: Node) -> SSAValue:
@@ -191,9 +192,35 @@ def _convolution(
     return node.emit(SqueezeOp(result, (2,))) if axes == 1 else result
 
 
+def gemm(node: Node) -> SSAValue:
+    """QGemm: alpha * A' * B' + C, where C is of 32 bits with the product's scale; without a scale of its own, f32."""
+    alpha = node.real("alpha", 1.0)
+    a, b = node.input(0), node.input(3)
+    if node.flag("transA"):
+        a = node.emit(TransposeOp(a, [1, 0]))
+    if node.flag("transB"):
+        b = node.emit(TransposeOp(b, [1, 0]))
+    total = product_of_integers(node, a, b, node.optional(2), node.optional(5))
+    if node.has_input(6):
+        bias = node.input(6)
+        vector = node.shape_of(bias) == node.shape_of(total)[1:]
+        total = node.emit((BiasAddOp if vector else AddOp)(total, bias))
+    scales = [one_or_vector(node, cast(node, positive_scale(node, index), f32)) for index in (1, 4)]
+    scale = node.emit(MultiplyOp(*scales))
+    if alpha != 1:
+        scale = node.emit(MultiplyOp(scale, node.scalar(alpha, scale)))
+    if not node.has_input(7):
+        zero = node.constant(np.zeros(node.shape_of(scale), np.int32))
+        return node.emit(QnnDequantizeOp(total, scale, zero, axis=1))
+    return requantized(node, total, scale, positive_scale(node, 7), zero_point(node, 8, a), axis=1)
+
+
 CONVERTERS: ConverterTable = {
     "ConvInteger": {10: integer_convolution},
     "MatMulInteger": {10: integer_matmul},
     "QLinearConv": {10: quantized_convolution},
     "QLinearMatMul": {10: quantized_matmul},
 }
+
+MICROSOFT: ConverterTable = {"QGemm": {1: gemm}}
+"""Of the domain `com.microsoft`; source: onnxruntime's ContribOperators.md."""

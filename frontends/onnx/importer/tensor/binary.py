@@ -74,8 +74,8 @@ def aligned_operands(node: Node) -> tuple[SSAValue, SSAValue]:
     The two inputs, the second with axes of length 1 appended so that its first axis meets `axis`
     of the first one. Without the attribute `broadcast` the shapes must be equal.
     """
-    broadcast = node.integer("broadcast", 0)
-    axis = node.integer("axis", 0) if node.has_attribute("axis") else None
+    broadcast = node.flag("broadcast")
+    axis = node.integer("axis") if node.has_attribute("axis") else None
     lhs, rhs = node.input(0), node.input(1)
     shapes = node.shape_of(lhs), node.shape_of(rhs)
     if not broadcast:

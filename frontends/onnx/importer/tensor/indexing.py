@@ -22,7 +22,7 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
 
 
@@ -46,7 +46,14 @@ def gather_elements(node: Node) -> SSAValue:
     data, indices = node.input(0), node.input(1)
     shape = node.shape_of(data)
     length = shape[normalize_axis(axis, len(shape))]
+    require_range(node, 1, "indices", -length, length - 1)
     return node.emit(GatherOp(data, from_start(node, indices, length), axis))
+
+
+def _require_places(node: Node, lengths: Sequence[int]) -> None:
+    """Refuses constant coordinates that are outside of axes of some lengths."""
+    ends = [-length for length in lengths], [length - 1 for length in lengths]
+    require_range(node, 1, "indices", *ends)
 
 
 def _coordinates_first(node: Node, indices: SSAValue) -> SSAValue:
@@ -71,7 +78,9 @@ def gather_nd(node: Node) -> SSAValue:
             f"{list(shape)}"
         )
     if count:
-        indices = from_start(node, indices, shape[batch : batch + count])
+        lengths = shape[batch : batch + count]
+        _require_places(node, lengths)
+        indices = from_start(node, indices, lengths)
     return node.emit(GatherNDOp(data, _coordinates_first(node, indices), batch_dims=batch))
 
 
@@ -90,13 +99,17 @@ def scatter_nd(node: Node) -> SSAValue:
     """ScatterND: elements or slices replaced, or combined with updates, at coordinates."""
     mode = _reduction(node)
     indices = _coordinates_first(node, node.input(1))
-    return node.emit(ScatterNDOp(node.input(0), indices, node.input(2), mode))
+    op = ScatterNDOp(node.input(0), indices, node.input(2), mode)
+    _require_places(node, node.shape_of(node.input(0))[: node.shape_of(node.input(1))[-1]])
+    return node.emit(op)
 
 
 def scatter_elements(node: Node) -> SSAValue:
     """ScatterElements, and Scatter, its older name: one index for each update."""
     mode, axis = _reduction(node), node.integer("axis", 0)
     data, indices, updates = node.input(0), node.input(1), node.input(2)
+    length = node.shape_of(data)[normalize_axis(axis, len(node.shape_of(data)))]
+    require_range(node, 1, "indices", -length, length - 1)
     if mode in ("update", "add"):
         scatter = ScatterOp if mode == "update" else ScatterAddOp
         return node.emit(scatter(data, indices, updates, axis=axis))
@@ -118,12 +131,17 @@ def scatter_elements(node: Node) -> SSAValue:
 
 
 def compress(node: Node) -> SSAValue:
-    """Compress by a constant condition: the elements, or the slices, where it is true."""
+    """
+    Compress by a constant condition: the elements, or the slices, where it is true; it may be shorter than the axis,
+    and longer, too.
+    """
     axis = node.integer("axis", 0) if node.has_attribute("axis") else None
     data, places = node.input(0), np.flatnonzero(node.known(1, "condition", decides_sizes=True))
     if axis is None:
         data, axis = reshaped(node, data, (prod(node.shape_of(data)),)), 0
-    return node.emit(TakeOp(data, node.constant(places.astype(np.int64)), axis=axis))
+    shape = node.shape_of(data)
+    places = places[places < shape[normalize_axis(axis, len(shape))]].astype(np.int64)
+    return node.emit(TakeOp(data, node.constant(places), axis=axis))
 
 
 def non_zero(node: Node) -> SSAValue:
@@ -172,6 +190,8 @@ def tensor_scatter(node: Node) -> SSAValue:
     rows = node.constant(places)
     if node.has_input(2):
         start = node.shaped(2, "write_indices", (shape[0],))
+        if mode == "linear":
+            require_range(node, 2, "write_indices", -shape[axis], shape[axis] - new[axis])
         start = start if node.element_type(start) == i64 else node.emit(CastOp(start, i64))
         rows = node.emit(AddOp(rows, node.emit(ExpandDimsOp(start, 1))))
     if mode == "circular":
@@ -186,8 +206,11 @@ def tensor_scatter(node: Node) -> SSAValue:
 
 def gather(node: Node) -> SSAValue:
     """Gather: a negative index counts from the end, which is the index modulo the length."""
-    axis = node.integer("axis", 0)
-    return node.emit(TakeOp(node.input(0), node.input(1), axis=axis, mode="wrap"))
+    data, axis = node.input(0), node.integer("axis", 0)
+    shape = node.shape_of(data)
+    length = shape[normalize_axis(axis, len(shape))]
+    require_range(node, 1, "indices", -length, length - 1)
+    return node.emit(TakeOp(data, node.input(1), axis=axis, mode="wrap"))
 
 
 CONVERTERS: ConverterTable = {

@@ -4,6 +4,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.tensor.reorder import ReverseSequenceOp, TriluOp
+from xrelay.frontends.onnx.importer.emitting import require_range
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 
@@ -18,7 +19,9 @@ def reverse_sequence(node: Node) -> SSAValue:
     """ReverseSequence: the first elements of each sequence in reverse order."""
     batch_axis, time_axis = node.integer("batch_axis", 1), node.integer("time_axis", 0)
     data, lengths = node.input(0), node.input(1)
-    return node.emit(ReverseSequenceOp(data, lengths, seq_axis=time_axis, batch_axis=batch_axis))
+    op = ReverseSequenceOp(data, lengths, seq_axis=time_axis, batch_axis=batch_axis)
+    require_range(node, 1, "sequence_lens", 0, node.shape_of(data)[time_axis])
+    return node.emit(op)
 
 
 CONVERTERS: ConverterTable = {

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.nn.dense import MatmulOp
-from xrelay.dialects.tensor.binary import AddOp, EqualOp, GreaterOp, MultiplyOp
+from xrelay.dialects.tensor.binary import AddOp, EqualOp, GreaterOp
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reduce import AllOp, SumOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
@@ -21,7 +21,8 @@ from xrelay.frontends.onnx.tensors import Array
 def count_grams(node: Node) -> SSAValue:
     """
     TfIdfVectorizer of numbers: how often each of some sequences of tokens, which may skip the same number of tokens
-    after each, occurs in a row; as it is ("TF"), or its weight ("IDF"), or both multiplied.
+    after each, occurs in a row; as it is ("TF"), or its weight ("IDF"), or both multiplied. Each sequence has a weight and
+    a column, which several may add to.
     """
     mode = node.string("mode", "")
     shortest, longest = node.integer("min_gram_length"), node.integer("max_gram_length")
@@ -34,8 +35,12 @@ def count_grams(node: Node) -> SSAValue:
             f"lengths are {shortest} to {longest}, and {skips} tokens are skipped"
         )
     width = max(columns) + 1
-    if weights is not None and len(weights) != width:
-        raise OnnxImportError(f"there are {len(weights)} weights for {width} columns")
+    if mode == "TF" or weights is None:
+        weights = [1.0] * len(columns)
+    if mode == "IDF" and len(set(columns)) < len(columns):
+        raise UnsupportedNode("several sequences have one column, of which each has a weight")
+    if len(weights) != len(columns):
+        raise OnnxImportError(f"there are {len(weights)} weights for {len(columns)} sequences")
     data = node.input(0)
     shape = node.shape_of(data)
     if not 1 <= len(shape) <= 2:
@@ -46,15 +51,19 @@ def count_grams(node: Node) -> SSAValue:
     for length, first, grams in _grams(node, len(columns)):
         if shortest <= length <= longest and len(grams):
             places = _windows(node.shape_of(rows)[1], length, skips, first_only=length == 1)
-            spread = np.eye(width, dtype=np.float32)[columns[first : first + len(grams)]]
+            part = slice(first, first + len(grams))
+            spread = np.eye(width)[columns[part]] * np.array(weights[part])[:, None]
+            spread = spread.astype(np.float32)
             counts = _counts(node, rows, grams, places)
+            if mode == "IDF":
+                counts = _whether_positive(node, counts)
             total = node.emit(AddOp(total, node.emit(MatmulOp(counts, node.constant(spread)))))
-    if mode == "IDF":
-        above = node.emit(GreaterOp(total, node.scalar(0, total)))
-        total = node.emit(CastOp(above, f32))
-    if mode != "TF" and weights is not None:
-        total = node.emit(MultiplyOp(total, node.constant(np.array(weights, np.float32))))
     return reshaped(node, total, (*shape[:-1], width))
+
+
+def _whether_positive(node: Node, value: SSAValue) -> SSAValue:
+    """1 for numbers above 0, 0 for others."""
+    return node.emit(CastOp(node.emit(GreaterOp(value, node.scalar(0, value))), f32))
 
 
 def _grams(node: Node, count: int) -> Iterator[tuple[int, int, Array]]:

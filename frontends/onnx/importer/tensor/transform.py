@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.shapes import broadcast_shapes, normalize_axes, normalize_axis
 from xrelay.dialects.tensor.transform import (
     BroadcastToOp,
-    ConcatenateOp,
     SplitOp,
     StridedSliceOp,
     TileOp,
@@ -16,6 +15,7 @@ from xrelay.dialects.tensor.transform import (
     WhereOp,
 )
 from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 
@@ -27,10 +27,7 @@ def transpose(node: Node) -> SSAValue:
 def concat(node: Node) -> SSAValue:
     """Concat; `axis` may be left out before operator set 4."""
     axis = node.integer("axis", 1 if node.opset < 4 else None)
-    parts = node.inputs()
-    if len(parts) == 1:
-        return parts[0]
-    return node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=axis))
+    return joined(node, node.inputs(), axis)
 
 
 def split_by_attribute(node: Node) -> list[SSAValue]:
@@ -60,8 +57,6 @@ def _split(node: Node, axis: int, lengths: list[int] | None) -> list[SSAValue]:
     count = node.output_count
     shape = node.shape_of(data)
     total = shape[normalize_axis(axis, len(shape))]
-    if count == 1:
-        return [data]
     if lengths is None:
         longest = -(-total // count)
         if longest * (count - 1) > total or (node.opset < 18 and total % count):
@@ -71,8 +66,10 @@ def _split(node: Node, axis: int, lengths: list[int] | None) -> list[SSAValue]:
         lengths = [longest] * (count - 1) + [total - longest * (count - 1)]
     if len(lengths) != count or sum(lengths) != total or min(lengths) < 0:
         raise OnnxImportError(
-            f"'split' is {lengths}, it has {count} outputs and axis {axis} the length {total}"
+            f"'split' is {lengths}, it has {count} output{'' if count == 1 else 's'} and axis {axis} the length {total}"
         )
+    if count == 1:
+        return [data]
     equal = len(set(lengths)) == 1
     starts = [sum(lengths[:part]) for part in range(1, count)]
     parts = node.emit(SplitOp(data, count if equal else starts, axis=axis))

@@ -4,32 +4,13 @@ from collections.abc import Callable
 from math import inf
 
 import numpy as np
-from xdsl.dialects.builtin import f16, f32, f64, i1
+from xdsl.dialects.builtin import f16, f32, f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.tensor.binary import (
-    BitwiseXorOp,
-    DivideOp,
-    EqualOp,
-    MaximumOp,
-    MinimumOp,
-    NotEqualOp,
-)
-from xrelay.dialects.tensor.bits import IsInfOp, ReinterpretOp
-from xrelay.dialects.tensor.transcendental import (
-    AcoshOp,
-    AcosOp,
-    AsinhOp,
-    AsinOp,
-    AtanhOp,
-    AtanOp,
-    CoshOp,
-    SinhOp,
-    TanOp,
-)
+from xrelay.dialects.tensor.binary import DivideOp, MaximumOp, MinimumOp
 from xrelay.dialects.tensor.unary import (
     AbsOp,
     CastOp,
@@ -51,10 +32,9 @@ from xrelay.dialects.tensor.unary import (
     SqrtOp,
     TanhOp,
 )
-from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.narrow import narrowed, numbers
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.narrow import UI8, Narrow, narrow_of
+from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_named, element_type_of
 
 _FLOAT_MAX = 3.4028234663852886e38
@@ -110,15 +90,6 @@ def converted(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
     return value if node.element_type(value) == dtype else node.emit(CastOp(value, dtype))
 
 
-def bitwise_not(node: Node) -> SSAValue:
-    """BitwiseNot: exclusive or with all bits set."""
-    data = node.input(0)
-    if is_float(node.element_type(data)):
-        raise OnnxImportError(f"its input has elements of type {node.element_type(data)}")
-    ones = np.invert(np.zeros((), node.element_dtype(data)))
-    return node.emit(BitwiseXorOp(data, node.constant(ones)))
-
-
 def cast(node: Node) -> SSAValue:
     """Cast to the element type `to`."""
     code = node.integer("to")
@@ -141,17 +112,6 @@ def cast_to(node: Node, dtype: ElementType, narrow: Narrow | None) -> SSAValue:
 def named_cast(node: Node) -> SSAValue:
     """Cast before operator set 6, where `to` is a name."""
     return converted(node, node.input(0), element_type_named(node.string("to", "")))
-
-
-def bit_cast(node: Node) -> SSAValue:
-    """BitCast: the same bits as another type of the same width."""
-    dtype = element_type_of(node.integer("to"), "attribute 'to'")
-    data = node.input(0)
-    if node.element_type(data) == i1:  # Its bits are those of a byte that is 0 or 1.
-        data = node.emit(CastOp(data, UI8))
-    if dtype == i1 and node.element_dtype(data).itemsize == 1:
-        return node.emit(NotEqualOp(data, node.scalar(0, data)))
-    return node.emit(ReinterpretOp(data, dtype))
 
 
 def cast_like(node: Node) -> SSAValue:
@@ -204,24 +164,6 @@ def clip_by_inputs(node: Node) -> SSAValue:
     return data if high is None else node.emit(MinimumOp(data, high))
 
 
-def is_nan(node: Node) -> SSAValue:
-    """IsNaN: only NaN differs from itself."""
-    data = node.input(0)
-    return node.emit(NotEqualOp(data, data))
-
-
-def is_infinite(node: Node) -> SSAValue:
-    """IsInf: of one sign, or of both."""
-    negative = node.flag("detect_negative", default=True)
-    positive = node.flag("detect_positive", default=True)
-    data = node.input(0)
-    if negative and positive:
-        return node.emit(IsInfOp(data))
-    if not (negative or positive):
-        return node.constant(np.broadcast_to(np.array(False), node.shape_of(data)))
-    return node.emit(EqualOp(data, node.scalar(inf if positive else -inf, data)))
-
-
 def identity(node: Node) -> SSAValue:
     """Identity: no operation at all."""
     return node.input(0)
@@ -229,26 +171,15 @@ def identity(node: Node) -> SSAValue:
 
 CONVERTERS: ConverterTable = {
     "Abs": {1: unary(AbsOp)},
-    "Acos": {7: unary(AcosOp)},
-    "Acosh": {9: unary(AcoshOp)},
-    "Asin": {7: unary(AsinOp)},
-    "Asinh": {9: unary(AsinhOp)},
-    "Atan": {7: unary(AtanOp)},
-    "Atanh": {9: unary(AtanhOp)},
-    "BitCast": {26: bit_cast},
-    "BitwiseNot": {18: bitwise_not},
     "Cast": {1: named_cast, 6: cast},
     "CastLike": {15: cast_like},
     "Ceil": {1: unary(CeilOp)},
     "Clip": {1: clip_by_attributes, 11: clip_by_inputs},
     "Cos": {7: unary(CosOp)},
-    "Cosh": {9: unary(CoshOp)},
     "Erf": {9: error_function},
     "Exp": {1: unary(ExpOp)},
     "Floor": {1: unary(FloorOp)},
     "Identity": {1: identity},
-    "IsInf": {10: is_infinite},
-    "IsNaN": {9: is_nan},
     "LeakyRelu": {1: leaky_relu},
     "Log": {1: unary(LogOp)},
     "Neg": {1: unary(NegativeOp)},
@@ -259,8 +190,6 @@ CONVERTERS: ConverterTable = {
     "Sigmoid": {1: unary(SigmoidOp)},
     "Sign": {9: unary(SignOp)},
     "Sin": {7: unary(SinOp)},
-    "Sinh": {9: unary(SinhOp)},
     "Sqrt": {1: unary(SqrtOp)},
-    "Tan": {7: unary(TanOp)},
     "Tanh": {1: unary(TanhOp)},
 }

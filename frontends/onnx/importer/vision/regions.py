@@ -14,7 +14,7 @@ from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import require_image
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
 
 
@@ -32,6 +32,7 @@ def roi_align(node: Node) -> SSAValue:
     require_image(node, data)
     node.shaped(1, "rois", (None, 4))
     node.shaped(2, "batch_indices", (node.shape_of(rois)[0],))
+    require_range(node, 2, "batch_indices", 0, node.shape_of(data)[0] - 1)
     if coordinates == "output_half_pixel":
         numbers = node.emit(CastOp(images, node.element_type(rois)))
         fields = [node.emit(ExpandDimsOp(numbers, 1)), rois]
@@ -105,8 +106,10 @@ def max_roi_pool(node: Node) -> SSAValue:
     size = node.integers("pooled_shape")
     if size is None:
         raise OnnxImportError("attribute 'pooled_shape' is missing")
-    scale = node.real("spatial_scale", 1.0)
-    return node.emit(RoiPoolOp(node.input(0), node.input(1), size, scale))
+    op = RoiPoolOp(node.input(0), node.input(1), size, node.real("spatial_scale", 1.0))
+    least, most = [0.0, *[-np.inf] * 4], [node.shape_of(node.input(0))[0] - 1.0, *[np.inf] * 4]
+    require_range(node, 1, "rois", least, most)
+    return node.emit(op)
 
 
 CONVERTERS: ConverterTable = {

@@ -18,6 +18,7 @@ from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.nn.norm import BatchNormOp, BiasAddOp, SoftmaxOp
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.reshape import BatchFlattenOp
 from xrelay.dialects.tensor.unary import ReluOp, SigmoidOp
@@ -27,7 +28,6 @@ from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.merge_composite import MergeCompositePass
 from xrelay.transforms.partition_graph import PartitionGraphPass
-from xrelay.transforms.rules.rewriting import shape_of
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 

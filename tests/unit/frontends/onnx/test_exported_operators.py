@@ -8,6 +8,7 @@ import re
 import pytest
 from cases import nn as nn_cases
 from cases.export import EXPORTED
+from cases.kernel import extensive_repeats
 from cases.qnn import TABLE as QUANTISED
 from cases.tensor import TABLES
 from exported import ConstantParameters, Part, checked_export, computed, exportable
@@ -66,7 +67,9 @@ def check(graph: Graph) -> Part:
     return part
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=extensive_repeats(name, CASES)) for name in CASES]
+)
 def test_exported_model_computes_the_same(name: str):
     graph = Graph()
     CASES[name](graph)
@@ -94,7 +97,7 @@ def test_import_of_the_export_computes_the_same(name: str):
     graph = Graph()
     EXPORTED.cases[name](graph)
     results, compared = interpret(graph.module(), graph.inputs), 0
-    for i in range(0, len(graph.outputs), 3):
+    for i in range(0, len(graph.outputs), 5):
         part = exportable(graph, [i])
         if not part.outputs:
             continue

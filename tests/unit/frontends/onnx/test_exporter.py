@@ -18,6 +18,8 @@ from xdsl.parser import Parser
 
 from xrelay.compiler import context
 from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import norm
+from xrelay.dialects.qnn.blocks import QnnDequantizeBlocksOp
 from xrelay.dialects.tensor import binary, unary
 from xrelay.frontends.onnx import OnnxExportError, export_model, import_model, reason_not_exported
 from xrelay.frontends.onnx.exporter import model as exporter
@@ -251,6 +253,33 @@ def test_operators_of_a_dense(shape: list[int], dtype: str, expected: list[str])
         str(result),
     )
     assert op_types(checked_export(module)) == expected
+
+
+@pytest.mark.parametrize(
+    ("axis", "expected"),
+    [
+        (1, ["BatchNormalization"]),
+        (-2, ["BatchNormalization"]),
+        (2, ["Sub", "Add", "Sqrt", "Div", "Mul", "Add"]),
+    ],
+)
+def test_operators_of_a_batch_norm(axis: int, expected: list[str]):
+    g = Graph()
+    x = g.input(g.small("float32", 2, 3, 3))
+    vectors = [g.input(np.ones(3, np.float32)) for _ in range(4)]
+    g.returns(g.op(core.TupleGetItemOp(g.op(norm.BatchNormOp(x, *vectors, axis=axis)), 0)))
+    assert op_types(checked_export(g.module())) == expected
+
+
+def test_weights_in_blocks_without_elements_are_refused():
+    g = Graph()
+    for rows in (1, 0):
+        matrix = np.zeros((rows, 4), np.uint8), np.ones((rows, 1), np.float32)
+        parts = [g.constant(each) for each in (*matrix, np.uint8(8))]
+        op = QnnDequantizeBlocksOp(*parts, length=8, block_size=16, bits=4)
+        g.op(op)
+        reason = None if rows else "its matrix has no elements"
+        assert reason_not_exported(op) == reason
 
 
 @pytest.mark.parametrize(("dtype", "expected"), [("f32", "GlobalMaxPool"), ("i32", "ReduceMax")])

@@ -20,7 +20,8 @@ from onnx_models import (
 )
 from xdsl.dialects.builtin import NameLoc
 
-from xrelay.dialects.core.values import ONNX_NAME, ConstantOp
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.model_names import ONNX_NAME
 from xrelay.frontends.onnx import OnnxImportError, import_model, load_model
 from xrelay.frontends.onnx.importer.converters import NEWEST_OPSET
 from xrelay.interpreters.relay import interpret
@@ -290,6 +291,11 @@ def test_all_unsupported_nodes_are_listed_at_once():
             r"'pads' is \[0, 0, 0, 0, 0, 0\]: expected 4 numbers",
         ),
         (one_node("MaxPool", [floats(1)], kernel_shape=[2] * 4), "expected one to three numbers"),
+        *(
+            (one_node("Tile", [floats(2, 3)], [tiles, axis], opset=1), "must have one element")
+            for tiles, axis in ((longs(2, 2), longs(1)), (longs(2), longs(0, 1)))
+        ),
+        (one_node("HannWindow", [], [longs(4, 5)], opset=17), r"is \[4, 5\], expected one number"),
         (
             one_node("BatchNormalization", [floats(1, 3, 2, 2)], [floats(3)] * 4, outputs=2),
             r"output 1 \('out1'\) is not supported",
@@ -356,6 +362,13 @@ def test_unused_second_output_is_no_problem():
         (one_node("Gemm", [floats(2, 3), floats(3, 4), floats(3, 2, 4)]), "does not broadcast"),
         (one_node("Split", [floats(5)], outputs=2), "does not divide into 2 parts"),
         (one_node("Split", [floats(5)], [longs(1, 2)], outputs=2), r"'split' is \[1, 2\]"),
+        (
+            one_node("Split", [floats(5)], [longs(4)]),
+            r"'split' is \[4\], it has 1 output and axis 0",
+        ),
+        (one_node("Split", [floats(5)], opset=11, split=[6]), r"'split' is \[6\]"),
+        (one_node("Split", [floats(5)], opset=2, split=[2, 3]), r"'split' is \[2, 3\]"),
+        (one_node("Concat", [floats(5)], axis=1), r"'axis' is 1, accepted range is \[-1, 0\]"),
         (one_node("Squeeze", [floats(5)], [longs(0)]), "'axis' names dimension 0 of length 5"),
         (one_node("Unsqueeze", [floats(5)], [longs(0, 0)]), "names a dimension twice"),
         (one_node("Softmax", [floats(5)], axis=3), r"'axis' is 3, accepted range is \[-1, 0\]"),

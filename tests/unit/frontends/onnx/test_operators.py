@@ -23,7 +23,8 @@ from onnx_models import (
 )
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
-from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.core.blob import BlobAttr
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.converters import CONVERTERS
 
@@ -786,11 +787,28 @@ def test_expand(shape: list[int]):
 @pytest.mark.parametrize("mode", ["DCR", "CRD"])
 def test_depth_to_space(mode: str):
     check("DepthToSpace", [floats(1, 8, 2, 3)], blocksize=2, mode=mode)
+    check("DepthToSpace", [floats(2, 18, 1, 2)], blocksize=3, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["TF", "IDF", "TFIDF"])
+def test_weights_of_tokens(mode: str):
+    tokens = np.array([[1, 2, 1, 3], [3, 3, 3, 1]], np.int32)
+    sizes = {"min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0}
+    tables = {"ngram_counts": [0, 2], "ngram_indexes": [2, 0, 1], "pool_int64s": [1, 3, 3, 3]}
+    for weights in ({}, {"weights": [0.5, 3.0, 2.0]}):
+        check("TfIdfVectorizer", [tokens], mode=mode, **sizes, **tables, **weights)
+    tables |= {"ngram_indexes": [1, 1, 0], "weights": [0.5, 3.0, 2.0]}
+    if mode == "IDF":
+        with pytest.raises(OnnxImportError, match="several sequences have one column"):
+            import_model(one_node("TfIdfVectorizer", [tokens], mode=mode, **sizes, **tables))
+    else:
+        check("TfIdfVectorizer", [tokens], mode=mode, **sizes, **tables)
 
 
 def test_space_to_depth():
     data = floats(1, 2, 4, 6)
     check("SpaceToDepth", [data], blocksize=2)
+    check("SpaceToDepth", [floats(1, 2, 3, 6)], blocksize=3)
     by_column = data.reshape(1, 2, 2, 2, 3, 2).transpose(0, 1, 3, 5, 2, 4).reshape(1, 8, 2, 3)
     check("SpaceToDepth", [data], opset=28, blocksize=2, mode="CRD", expected=by_column)
 

@@ -145,7 +145,8 @@ def test_ranges_may_be_long():
 def test_places_far_outside_are_found_at_once(index: int, place: int):
     elements = longs(5, 6, 7)
     for indices in (number(index), longs(index)):
-        (found,) = by_import(one_node("Gather", [], [elements, indices]), [])
+        model = one_node("Gather", [elements, indices])
+        (found,) = by_import(model, [elements, indices])
         np.testing.assert_array_equal(found, np.full(indices.shape, elements[place]))
 
 

@@ -16,18 +16,12 @@ import xrelay
 from xrelay.backends.base import No, Support, Yes
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.compiler import context
-from xrelay.dialects.core.values import (
-    RefCreateOp,
-    RefReadOp,
-    RefType,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefType, RefWriteOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.errors import CompileError
-from xrelay.interpreters.core.values import Cell
+from xrelay.interpreters.core.references import Cell
 from xrelay.interpreters.relay import interpret
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.transforms.promote_references import promote_references, references

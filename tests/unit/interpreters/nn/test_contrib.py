@@ -80,6 +80,17 @@ def test_classes_out_of_range_are_clamped():
     same(found, np.array([-1, -2, -4], np.float32))
 
 
+def test_loss_of_one_class():
+    """Targets that are ignored need no class."""
+    predictions, weights = np.array([[2], [4]], np.float32), np.ones(1, np.float32)
+    targets = np.array([0, 7], np.int32)
+    found = evaluate(
+        lambda p, t, w: loss.NllLossOp(p, t, w, reduction="none", ignore_index=7),
+        *(predictions, targets, weights),
+    )
+    same(found, np.array([-2, 0], np.float32))
+
+
 # Weights in other forms
 
 
