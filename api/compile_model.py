@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from xrelay.backends.base import Backend
-    from xrelay.dialects.lengths import Scope
+    from xrelay.dialects.length_scope import Scope
     from xrelay.runtime.code import ModelCode
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.partitioned import PartitionedModel

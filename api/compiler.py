@@ -31,7 +31,8 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.collector import collector_paused
 from xrelay.dialects.core.blob import Blob, BlobAttr
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.dialects.lengths import Scope, hint
+from xrelay.dialects.length_scope import Scope
+from xrelay.dialects.lengths import hint
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import HasNoCode, tuple_depth

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.lengths import LEAST, MOST, Polynomial, Scope, polynomial
+from xrelay.dialects.length_scope import LEAST, MOST, Scope
+from xrelay.dialects.lengths import polynomial, symbol
+from xrelay.dialects.polynomials import Polynomial
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import InputValue, Known, OpenTensor, Shapes
@@ -139,7 +141,7 @@ class ManyLengths:
             if not LEAST <= length <= MOST:
                 return length
             if name not in symbols:
-                symbols[name] = scope.symbol(name, length)
+                symbols[name] = symbol(scope, name, length)
             return symbols[name]
 
         given: dict[str, Known] = {}

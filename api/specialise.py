@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.ports import Port, entry_function, ports
-from xrelay.dialects.lengths import Scope, is_open
+from xrelay.dialects.length_scope import Scope
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.errors import CompileError
 from xrelay.many_lengths import ManyLengths

@@ -17,11 +17,10 @@ Source: symbolic integers of PyTorch (SymInt), shape polymorphism of JAX.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from math import gcd, inf, prod
-from operator import eq, ge, gt, index, le, lt, ne
-from typing import TypeAlias, cast
+from collections.abc import Callable, Iterable, Iterator
+from math import gcd
+from operator import index
+from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, TupleType, i64
 from xdsl.ir import Attribute, Data, TypeAttribute
@@ -29,396 +28,28 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-Monomial: TypeAlias = tuple[int, ...]
-"""A product of atoms, by their numbers in ascending order; nothing is 1."""
-Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
-"""A sum of products, each with its factor, in ascending order; nothing is 0."""
-Bounds: TypeAlias = tuple[float, float]
-"""The least and the greatest value: whole numbers, or infinite."""
+from xrelay.dialects.length_scope import RELATIONS, Scope
+from xrelay.dialects.polynomials import Polynomial, multiplied, number, times, total
 
-LEAST = 2
-"""The least value of a symbol: lengths of 0 and 1 behave differently (broadcasting, empty loops), and are numbers."""
-MOST = 2**31 - 1
-"""The greatest value of a symbol."""
-LIKELY = 32
-"""Choices are made for lengths of so much at least: a program serves long ones as well as short ones, and these take time."""
 MOST_TERMS = 64
 MOST_FACTOR = 2**62
 """Sums of more terms, or with larger factors, pin their symbols."""
 
-RELATIONS: dict[str, Callable[[float, float], bool]] = {
-    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
-}  # fmt: skip
 
-
-def _div(lhs: float, rhs: float) -> float:
-    return lhs // rhs
-
-
-def _min(lhs: float, rhs: float) -> float:
-    return min(lhs, rhs)
-
-
-def _max(lhs: float, rhs: float) -> float:
-    return max(lhs, rhs)
-
-
-OPERATIONS: dict[str, Callable[[float, float], float]] = {"div": _div, "min": _min, "max": _max}
-
-
-class Pinned(Exception):
-    """Somebody has asked for the number that a length is: its symbols have to be numbers."""
-
-    def __init__(self, scope: Scope, symbols: frozenset[int]):
-        super().__init__(", ".join(scope.symbols[each] for each in sorted(symbols)))
-        self.symbols = symbols
-
-
-@dataclass(frozen=True)
-class Atom:
-    """A symbol, or a function of two polynomials that is none."""
-
-    operation: str
-    """"symbol", "div" (floor), "min" or "max"."""
-    left: Polynomial
-    right: Polynomial
-    hint: int
-    likely: int
-    bounds: Bounds
-    symbols: frozenset[int]
-
-
-@dataclass(frozen=True)
-class Guard:
-    """What a program relies on: the relation of a polynomial to 0."""
-
-    value: Polynomial
-    relation: str
-
-
-@dataclass(eq=False)
-class Scope:
-    """The lengths of one program: their symbols, and what has been decided about them."""
-
-    symbols: list[str] = field(default_factory=list[str])
-    """Their names; symbol i is atom i."""
-    atoms: list[Atom] = field(default_factory=list[Atom])
-    guards: dict[Guard, None] = field(default_factory=dict[Guard, None])
-    """What is equal, and what is not."""
-    ranges: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
-    """The bounds of sums that are decided."""
-    pinned: set[int] = field(default_factory=set[int])
-    """The symbols that have to be numbers."""
-    asked: set[int] = field(default_factory=set[int])
-    """Those of them whose number something has asked for, which it does for all lengths."""
-    table: dict[Polynomial, int] = field(default_factory=dict[Polynomial, int])
-    """The values that the code reads, with their places."""
-    _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    """Of the atoms, by what they are."""
-
-    def symbol(self, name: str, hint: int) -> int:
-        """A new symbol, for a length of 2 or more. All symbols come before anything is computed with one."""
-        assert LEAST <= hint <= MOST and len(self.atoms) == len(self.symbols)
-        number = len(self.symbols)
-        self.symbols.append(name)
-        own = frozenset((number,))
-        likely = max(hint, LIKELY)
-        self.atoms.append(Atom("symbol", (), (), hint, likely, (LEAST, MOST), own))
-        return self.length((((number,), 1),))
-
-    # -- polynomials ------------------------------------------------------------------------------
-
-    def length(self, value: Polynomial) -> int:
-        """What a polynomial is: a number where it depends on nothing."""
-        if not value:
-            return 0
-        if len(value) == 1 and not value[0][0]:
-            return value[0][1]
-        if len(value) > MOST_TERMS or any(abs(factor) > MOST_FACTOR for _, factor in value):
-            self.pin(value)
-        return cast(int, Length(self, value))
-
-    def hint(self, value: Polynomial) -> int:
-        """The value in the first call."""
-        return sum(
-            factor * prod(self.atoms[each].hint for each in atoms) for atoms, factor in value
-        )
-
-    def likely(self, value: Polynomial) -> int:
-        """The value that choices are made for."""
-        numbers = self.atoms
-        return sum(factor * prod(numbers[each].likely for each in atoms) for atoms, factor in value)
-
-    def bounds(self, value: Polynomial) -> Bounds:
-        """Between what the value is certain to lie."""
-        low: float = 0
-        high: float = 0
-        for atoms, factor in value:
-            ends: Bounds = (factor, factor)
-            for each in atoms:
-                ends = _product(ends, self.atoms[each].bounds)
-            low, high = low + ends[0], high + ends[1]
-        if self.ranges and value:
-            core, factor, known = _core(value)
-            least, most = sorted(factor * end + known for end in self.ranges.get(core, (-inf, inf)))
-            low, high = max(low, least), min(high, most)
-        return low, high
-
-    def symbols_in(self, value: Polynomial) -> frozenset[int]:
-        """What a polynomial depends on."""
-        atoms = (each for atoms, _ in value for each in atoms)
-        return frozenset[int]().union(*(self.atoms[each].symbols for each in atoms))
-
-    def divide(self, value: Polynomial, by: Polynomial) -> Polynomial:
-        """The quotient, rounded down. Divisors are positive."""
-        whole, rest = _split(value, by)
-        if not rest:
-            return whole
-        if len(by) == 1 and not by[0][0]:
-            return _sum(whole, self._divide_by_number(rest, by[0][1]))
-        return _sum(whole, self._atom("div", rest, by))
-
-    def _divide_by_number(self, value: Polynomial, by: int) -> Polynomial:
-        """The same for a number that does not divide any of the factors."""
-        if value[-1][0] and value[-1][1] < 0:  # -(p / b) rounded down is p / b rounded up.
-            upward = _sum(_times(value, -1), _number(by - 1))
-            return _times(self.divide(upward, _number(by)), -1)
-        common = gcd(by, *(factor for atoms, factor in value if atoms))
-        if common > 1:
-            value = tuple((atoms, factor // common) for atoms, factor in value if factor // common)
-            return self.divide(value, _number(by // common))
-        low, high = self.bounds(value)
-        if 0 <= low and high < by:
-            return ()
-        return self._atom("div", value, _number(by))
-
-    def extreme(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
-        """The smaller ("min") or the larger ("max") of two."""
-        low, high = self.bounds(_sum(left, _times(right, -1)))
-        if high > 0 > low:
-            return self._atom(operation, *sorted((left, right)))
-        return left if (high <= 0) == (operation == "min") else right
-
-    def _atom(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
-        key = operation, left, right
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self.atoms)
-            self.atoms.append(self._made(operation, left, right))
-        return (((number,), 1),)
-
-    def _made(self, operation: str, left: Polynomial, right: Polynomial) -> Atom:
-        (low, high), (least, most) = self.bounds(left), self.bounds(right)
-        code = OPERATIONS[operation]
-        if operation == "div":
-            bounds = _quotient((low, high), (least, most))
-        else:
-            bounds = code(low, least), code(high, most)
-        hint = int(code(self.hint(left), self.hint(right)))
-        likely = int(code(self.likely(left), max(self.likely(right), 1)))
-        symbols = self.symbols_in(left) | self.symbols_in(right)
-        return Atom(operation, left, right, hint, likely, bounds, symbols)
-
-    # -- decisions --------------------------------------------------------------------------------
-
-    def decide(self, value: Polynomial, relation: str) -> bool:
-        """Whether a polynomial has a relation to 0: for any lengths, or for the hints, which becomes a guard."""
-        low, high = self.bounds(value)
-        compare = RELATIONS[relation]
-        if low == high:
-            return compare(low, 0)
-        if relation in ("==", "!="):
-            if low > 0 or high < 0:
-                return relation == "!="
-        elif compare(low, 0) == compare(high, 0):
-            return compare(low, 0)
-        holds = compare(self.hint(value), 0)
-        stated = relation if holds else _OPPOSITE[relation]
-        if stated == "==" and len(self.symbols_in(value)) == 1:
-            self.pin(value, asked=False)
-        if stated in ("==", "!="):
-            sign = 1 if value[-1][1] > 0 else -1
-            self.guards[Guard(_times(value, sign), stated)] = None
-        else:
-            self._narrow(value, stated)
-        return holds
-
-    def _narrow(self, value: Polynomial, relation: str) -> None:
-        """Narrows the bounds of what has a relation of order to 0, which is a condition from now on."""
-        core, factor, known = _core(value)
-        # factor * core + known is at least 0 or 1, or the same of the opposite.
-        if relation in ("<", "<="):
-            factor, known = -factor, -known
-        least = (1 if relation in ("<", ">") else 0) - known
-        symbol = self._symbol(core)
-        low, high = self.ranges.get(core, (-inf, inf))
-        if symbol is not None:
-            low, high = self.atoms[symbol].bounds
-        if factor > 0:
-            low = max(low, -(-least // factor))
-        else:
-            high = min(high, least // factor)
-        if symbol is not None:
-            self.atoms[symbol] = replace(self.atoms[symbol], bounds=(low, high))
-        else:
-            self.ranges[core] = low, high
-
-    def _symbol(self, value: Polynomial) -> int | None:
-        """The symbol that a polynomial is, if it is one."""
-        if len(value) != 1 or len(value[0][0]) != 1 or value[0][1] != 1:
-            return None
-        number = value[0][0][0]
-        return number if number < len(self.symbols) else None
-
-    def conditions(self) -> list[Guard]:
-        """What the lengths have to meet beside the bounds of the symbols."""
-        found = list(self.guards)
-        for core, (low, high) in self.ranges.items():
-            if low > -inf:
-                found.append(Guard(_sum(core, _number(-int(low))), ">="))
-            if high < inf:
-                found.append(Guard(_sum(core, _number(-int(high))), "<="))
-        return found
-
-    def pin(self, value: Polynomial, *, asked: bool = True) -> int:
-        """Raises Pinned for the symbols in a polynomial."""
-        symbols = self.symbols_in(value)
-        self.pinned |= symbols
-        if asked:
-            self.asked |= symbols
-        raise Pinned(self, symbols)
-
-    def place(self, value: Polynomial) -> int:
-        """The place of a value in the table that the code reads."""
-        return self.table.setdefault(value, len(self.table))
-
-    def condition(self, guard: Guard) -> str:
-        """A guard as people write it."""
-        known = [factor for atoms, factor in guard.value if not atoms]
-        rest = tuple(each for each in guard.value if each[0])
-        relation, sign = guard.relation, 1
-        if rest[-1][1] < 0:
-            relation, sign = _MIRRORED.get(relation, relation), -1
-        return f"{self.text(_times(rest, sign))} {relation} {-sign * sum(known)}"
-
-    def text(self, value: Polynomial, depth: int = 4) -> str:
-        """A polynomial as people write it, what is nested deeper than `depth` as `…`."""
-        parts: list[str] = []
-        for atoms, factor in reversed(value):
-            factors = [self._atom_text(each, depth) for each in atoms]
-            if abs(factor) != 1 or not atoms:
-                factors.insert(0, str(abs(factor)))
-            sign = ("- " if factor < 0 else "+ ") if parts else "-" * (factor < 0)
-            parts.append(sign + "*".join(factors))
-        return " ".join(parts) or "0"
-
-    def _atom_text(self, number: int, depth: int) -> str:
-        atom = self.atoms[number]
-        if atom.operation == "symbol":
-            return self.symbols[number]
-        if depth == 0:
-            return "…"
-        left, right = (
-            f"({text})" if " " in text and atom.operation == "div" else text
-            for text in (self.text(each, depth - 1) for each in (atom.left, atom.right))
-        )
-        return (
-            f"{left}//{right}" if atom.operation == "div" else f"{atom.operation}({left}, {right})"
-        )
-
-
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
-def _product(lhs: Bounds, rhs: Bounds) -> Bounds:
-    """The bounds of a product."""
-    ends = [a * b if a and b else 0 for a in lhs for b in rhs]
-    return min(ends), max(ends)
-
-
-def _quotient(value: Bounds, by: Bounds) -> Bounds:
-    """The bounds of a quotient that is rounded down, where the divisor is positive."""
-    divisors = max(by[0], 1), by[1]
-
-    def divided(number: float, divisor: float) -> float:
-        if abs(number) == inf:
-            return number
-        return number // divisor if divisor != inf else -int(number < 0)
-
-    ends = [divided(number, divisor) for number in value for divisor in divisors]
-    return min(ends), max(ends)
-
-
-def _core(value: Polynomial) -> tuple[Polynomial, int, int]:
-    """A sum as a factor times another one without a constant, of which the last factor is positive, and a constant."""
-    rest = tuple(each for each in value if each[0])
-    if not rest:
-        return (), 1, sum(factor for _, factor in value)
-    common = gcd(*(factor for _, factor in rest)) * (1 if rest[-1][1] > 0 else -1)
-    core = tuple((atoms, factor // common) for atoms, factor in rest)
-    return core, common, sum(factor for atoms, factor in value if not atoms)
-
-
-def _number(value: int) -> Polynomial:
-    return (((), value),) if value else ()
-
-
-def _collected(terms: dict[Monomial, int]) -> Polynomial:
-    return tuple(sorted((atoms, factor) for atoms, factor in terms.items() if factor))
-
-
-def _sum(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
-    terms = dict(lhs)
-    for atoms, factor in rhs:
-        terms[atoms] = terms.get(atoms, 0) + factor
-    return _collected(terms)
-
-
-def _times(value: Polynomial, factor: int) -> Polynomial:
-    return tuple((atoms, each * factor) for atoms, each in value) if factor else ()
-
-
-def _multiplied(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
-    terms: dict[Monomial, int] = {}
-    for left, first in lhs:
-        for right, second in rhs:
-            atoms = tuple(sorted(left + right))
-            terms[atoms] = terms.get(atoms, 0) + first * second
-    return _collected(terms)
-
-
-def _split(value: Polynomial, by: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """The part that a divisor divides, divided, and the rest; that of a constant is less than a divisor that is a number."""
-    if value == by:
-        return _number(1), ()
-    if len(by) != 1:
-        return (), value
-    (divisor, number) = by[0]
-    whole: dict[Monomial, int] = {}
-    rest: dict[Monomial, int] = {}
-    for atoms, factor in value:
-        left = _without(atoms, divisor)
-        if left is None:
-            rest[atoms] = factor
-            continue
-        if not atoms:
-            quotient = factor // number
-        else:
-            quotient = abs(factor) // number * (1 if factor > 0 else -1)
-        whole[left] = quotient
-        rest[atoms] = factor - quotient * number
-    return _collected(whole), _collected(rest)
-
-
-def _without(atoms: Monomial, divisor: Monomial) -> Monomial | None:
-    """A product without some of its factors; None where it does not have them."""
-    left = list(atoms)
-    for each in divisor:
-        if each not in left:
-            return None
-        left.remove(each)
-    return tuple(left)
+def symbol(scope: Scope, name: str, hint: int) -> int:
+    """A new symbol of a scope, for a length of 2 or more, before anything is computed with one."""
+    return length_of(scope, scope.symbol(name, hint))
+
+
+def length_of(scope: Scope, value: Polynomial) -> int:
+    """What a polynomial is: a number where it depends on nothing."""
+    if not value:
+        return 0
+    if len(value) == 1 and not value[0][0]:
+        return value[0][1]
+    if len(value) > MOST_TERMS or any(abs(factor) > MOST_FACTOR for _, factor in value):
+        scope.pin(value)
+    return cast(int, Length(scope, value))
 
 
 class Length:
@@ -456,41 +87,41 @@ class Length:
             )
             return other.value
         try:
-            return _number(index(cast(int, other)))
+            return number(index(cast(int, other)))
         except TypeError:
             return None
 
     def _with(self, other: object, code: Callable[[Polynomial, Polynomial], Polynomial]) -> object:
         value = self._other(other)
-        return NotImplemented if value is None else self.scope.length(code(self.value, value))
+        return NotImplemented if value is None else length_of(self.scope, code(self.value, value))
 
     def __add__(self, other: object) -> object:
-        return float(self) + other if isinstance(other, float) else self._with(other, _sum)
+        return float(self) + other if isinstance(other, float) else self._with(other, total)
 
     __radd__ = __add__
 
     def __sub__(self, other: object) -> object:
         if isinstance(other, float):
             return float(self) - other
-        return self._with(other, lambda a, b: _sum(a, _times(b, -1)))
+        return self._with(other, lambda a, b: total(a, times(b, -1)))
 
     def __rsub__(self, other: object) -> object:
         if isinstance(other, float):
             return other - float(self)
-        return self._with(other, lambda a, b: _sum(b, _times(a, -1)))
+        return self._with(other, lambda a, b: total(b, times(a, -1)))
 
     def __mul__(self, other: object) -> object:
-        return float(self) * other if isinstance(other, float) else self._with(other, _multiplied)
+        return float(self) * other if isinstance(other, float) else self._with(other, multiplied)
 
     __rmul__ = __mul__
 
     def _divided(self, value: Polynomial, by: Polynomial) -> Polynomial:
         if not self.scope.decide(by, ">"):
-            self.scope.pin(_sum(value, by) or by)
+            self.scope.pin(total(value, by) or by)
         return self.scope.divide(value, by)
 
     def _rest(self, value: Polynomial, by: Polynomial) -> Polynomial:
-        return _sum(value, _times(_multiplied(self._divided(value, by), by), -1))
+        return total(value, times(multiplied(self._divided(value, by), by), -1))
 
     def __floordiv__(self, other: object) -> object:
         return self._with(other, self._divided)
@@ -511,7 +142,7 @@ class Length:
         return self.__rfloordiv__(other), self.__rmod__(other)
 
     def __neg__(self) -> int:
-        return self.scope.length(_times(self.value, -1))
+        return length_of(self.scope, times(self.value, -1))
 
     def __pos__(self) -> Length:
         return self
@@ -527,7 +158,7 @@ class Length:
         value = self._other(other)
         if value is None:
             return NotImplemented
-        return self.scope.decide(_sum(self.value, _times(value, -1)), relation)
+        return self.scope.decide(total(self.value, times(value, -1)), relation)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is Length and other.scope is not self.scope:
@@ -672,12 +303,12 @@ def _extreme(operation: str, lhs: int, rhs: int) -> int:
     if not is_open(first):
         return min(lhs, rhs) if operation == "min" else max(lhs, rhs)
     scope = cast(Length, first).scope
-    return scope.length(scope.extreme(operation, polynomial(lhs), polynomial(rhs)))
+    return length_of(scope, scope.extreme(operation, polynomial(lhs), polynomial(rhs)))
 
 
 def polynomial(value: int) -> Polynomial:
     """A number as a polynomial."""
-    return cast(Length, value).value if is_open(value) else _number(value)
+    return cast(Length, value).value if is_open(value) else number(value)
 
 
 @irdl_attr_definition

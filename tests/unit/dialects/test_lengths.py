@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import TensorType, f32
 
+from xrelay.dialects.length_scope import Pinned, Scope
 from xrelay.dialects.lengths import (
-    Pinned,
-    Scope,
     certainly,
     common_divisor,
     hint,
@@ -23,6 +22,7 @@ from xrelay.dialects.lengths import (
     likely_type,
     polynomial,
     smaller,
+    symbol,
 )
 from xrelay.runtime.lengths import OpenLengths
 
@@ -79,7 +79,7 @@ def test_expressions_are_those_of_numbers(
     seed: int, a: int, b: int, others: list[tuple[int, int]]
 ) -> None:
     scope = Scope()
-    values = built(Random(seed), scope.symbol("a", a), scope.symbol("b", b), 8)
+    values = built(Random(seed), symbol(scope, "a", a), symbol(scope, "b", b), 8)
     assert list(map(hint, values)) == built(Random(seed), a, b, 8)
     table = program(scope, *values)
     for first, second in ((a, b), *others):
@@ -106,7 +106,7 @@ def test_decisions_hold_wherever_the_guards_do(
 
     scope = Scope()
     try:
-        expected = decided(scope.symbol("a", a), scope.symbol("b", b))
+        expected = decided(symbol(scope, "a", a), symbol(scope, "b", b))
     except Pinned:
         assert scope.pinned
         return
@@ -119,7 +119,7 @@ def test_decisions_hold_wherever_the_guards_do(
 
 def test_what_holds_for_all_lengths_is_no_guard() -> None:
     scope = Scope()
-    n, m = scope.symbol("n", 8), scope.symbol("m", 3)
+    n, m = symbol(scope, "n", 8), symbol(scope, "m", 3)
     assert certainly(n * 784 % 16, 0)
     assert certainly((n + 15) // 16 - -(-n // 16), 0)
     assert certainly((n * 6 - n * 6 % 4) // 2 - n * 6 // 4 * 2, 0)
@@ -139,7 +139,7 @@ def test_what_holds_for_all_lengths_is_no_guard() -> None:
 
 def test_what_does_not_is_one() -> None:
     scope = Scope()
-    n = scope.symbol("n", 8)
+    n = symbol(scope, "n", 8)
     assert n >= 6
     assert n % 8 < 8
     table = program(scope)
@@ -169,7 +169,7 @@ def test_what_does_not_is_one() -> None:
 )
 def test_what_asks_for_the_number_pins_it(ask: Callable[[int], object]) -> None:
     scope = Scope()
-    n, _ = scope.symbol("n", 8), scope.symbol("m", 8)
+    n, _ = symbol(scope, "n", 8), symbol(scope, "m", 8)
     with pytest.raises(
         (Pinned, IndexError)
     ):  # NumPy puts an error of its own in the place of others.
@@ -179,7 +179,7 @@ def test_what_asks_for_the_number_pins_it(ask: Callable[[int], object]) -> None:
 
 def test_lengths_stand_in_types() -> None:
     scope = Scope()
-    n = scope.symbol("n", 8)
+    n = symbol(scope, "n", 8)
     type_ = TensorType(f32, (n, 3))
     assert isinstance(n, int)
     assert str(type_) == "tensor<nx3xf32>"
@@ -190,12 +190,12 @@ def test_lengths_stand_in_types() -> None:
     assert not scope.conditions()
     assert type_ != TensorType(f32, (4, 3)), "which is a decision"
     assert program(scope).at([(4,)]) is None
-    assert n != Scope().symbol("n", 8), "those of another program"
+    assert n != symbol(Scope(), "n", 8), "those of another program"
 
 
 def test_long_sums_pin_their_symbols() -> None:
     scope = Scope()
-    n, m = scope.symbol("n", 8), scope.symbol("m", 8)
+    n, m = symbol(scope, "n", 8), symbol(scope, "m", 8)
     with pytest.raises(Pinned):
         for _ in range(20):
             n = (n + m) * (n + 1)
@@ -203,7 +203,7 @@ def test_long_sums_pin_their_symbols() -> None:
 
 def test_data_travels_as_json() -> None:
     scope = Scope()
-    n = scope.symbol("n", 8)
+    n = symbol(scope, "n", 8)
     assert n * 3 > 4 + n // 2
     known = program(scope, n * 5 // 3, larger(n, 9))
     import json
