@@ -12,12 +12,13 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.names import short_name
 from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT, No
 from xrelay.backends.base import Backend
-from xrelay.backends.regions import operator_name, region_inputs, region_operators, region_outputs
+from xrelay.backends.regions import region_inputs, region_operators, region_outputs
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
 from xrelay.partitioned import compiler_of
@@ -93,7 +94,7 @@ def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
             RegionCoverage(
                 function.sym_name.data,
                 compiler,
-                tuple(map(operator_name, inside)),
+                tuple(map(short_name, inside)),
                 sum(map(_flops, inside)),
                 sum(
                     prod(tensor.shape) * tensor.dtype.itemsize
@@ -102,9 +103,7 @@ def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
                 None if seconds is None else seconds(function),
             )
         )
-    rest = RegionCoverage(
-        entry, DEFAULT, tuple(map(operator_name, host)), sum(map(_flops, host)), 0
-    )
+    rest = RegionCoverage(entry, DEFAULT, tuple(map(short_name, host)), sum(map(_flops, host)), 0)
     return Coverage(tuple(regions), rest, _blockers(host, backends))
 
 
@@ -128,7 +127,7 @@ def _flops(op: Operation) -> int:
     try:
         return operation_count(op)
     except DiagnosticException as error:
-        raise DiagnosticException(f"operator {operator_name(op)}: {error}") from error
+        raise DiagnosticException(f"operator {short_name(op)}: {error}") from error
 
 
 def _blockers(host: Sequence[Operation], backends: Sequence[Backend]) -> tuple[Blocker, ...]:
@@ -144,7 +143,7 @@ def _blockers(host: Sequence[Operation], backends: Sequence[Backend]) -> tuple[B
             else:
                 # What is supported and still here would have closed a circle between regions.
                 reason = "its region would wait for itself"
-            key = operator_name(op), backend.name, reason
+            key = short_name(op), backend.name, reason
             count, total = found.get(key, (0, 0))
             found[key] = count + 1, total + flops
     rows = [Blocker(*key, *numbers) for key, numbers in found.items()]

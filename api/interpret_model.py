@@ -16,7 +16,7 @@ from xrelay.deep import with_room
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, arrays_in
-from xrelay.interpreters.relay import interpret
+from xrelay.interpreters.relay import SizeLimit, interpret
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.errors import ModelError
@@ -50,8 +50,8 @@ def interpret_model(
     flow, recursion, functions as values, data types and dimensions that depend on data.
 
     `model`, `shapes`, `max_nodes` and `max_bytes` are those of `xrelay.compile`, `inputs` and the result those of
-    `Model.run`. Unknown dimensions of inputs have the lengths of the arrays; inputs on whose elements dimensions
-    depend are constants.
+    `Model.run`; the results of each operation have at most `max_bytes`, too. Unknown dimensions of inputs have the lengths
+    of the arrays; inputs on whose elements dimensions depend are constants.
 
     Raises DiagnosticException for models that cannot be read, ModelError for inputs that differ in name, shape or
     dtype, and CompileError for programs that cannot be interpreted.
@@ -104,14 +104,15 @@ def interpreted(
     """A model read for the interpreter. Raises UnknownDimensions for an ONNX model that leaves some open."""
     module, name = with_room(lambda: read_model(model, shapes, limits))
     require_weights(module)
-    return InterpretedModel(module, name)
+    return InterpretedModel(module, name, limits)
 
 
 class InterpretedModel:
     """A model in the interpreter."""
 
-    def __init__(self, module: ModuleOp, name: str):
+    def __init__(self, module: ModuleOp, name: str, limits: Limits):
         self._module = module
+        self._limit = SizeLimit(limits)
         self._function = entry_function(module)
         inputs, outputs = (tuple(map(described, side)) for side in ports(self._function))
         self.signature = DynamicSignature(name, inputs, outputs)
@@ -126,7 +127,9 @@ class InterpretedModel:
                 raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
         arguments = nested(list(map(stored, arrays)), function.function_type.inputs.data)
         try:
-            results = with_room(lambda: interpret(self._module, arguments, function.sym_name.data))
+            results = with_room(
+                lambda: interpret(self._module, arguments, function.sym_name.data, [self._limit])
+            )
         except InterpretationError as error:
             raise CompileError(f"the program cannot be interpreted: {error}") from error
         return {

@@ -8,9 +8,9 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
+from xrelay.analysis.facts.names import short_name
 from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.backends.base import Backend, BackendError, No, RegionOptions, Support
-from xrelay.backends.regions import operator_name
 from xrelay.dialects.relay import Relay
 from xrelay.frontends.onnx.exporter.model import export_model, reason_not_exported
 
@@ -39,7 +39,7 @@ class OnnxEngine(Backend, ABC):
             ) from error
 
     def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
-        if self.wanted and operator_name(op) not in self.wanted:
+        if self.wanted and short_name(op) not in self.wanted:
             return No("it is not among the operators that the backend is to take")
         reason = reason_not_exported(op)
         return self.runs(op, types) if reason is None else No(reason)

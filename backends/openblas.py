@@ -21,6 +21,7 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xrelay.analysis.facts.names import short_name
 from xrelay.analysis.patterns.language import Pattern, is_op, wildcard
 from xrelay.analysis.patterns.matching import Match
 from xrelay.backends.base import (
@@ -35,7 +36,7 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.regions import RegionTensor, leaf_tensors, operator_name, static_tensors
+from xrelay.backends.regions import RegionTensor, leaf_tensors, static_tensors
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
@@ -233,7 +234,7 @@ class _Region:
                 case DenseOp() | MatmulOp() | BatchMatmulOp() | Conv2DOp():
                     self.product(op, op.result, None, rectifies=False)
                 case _:
-                    raise BackendError(f"the library does not compute {operator_name(op)}")
+                    raise BackendError(f"the library does not compute {short_name(op)}")
 
     def composite(self, op: CompositeOp) -> None:
         """Adds the step of a product with a bias, and of a relu after it."""

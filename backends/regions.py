@@ -8,6 +8,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 
+from xrelay.analysis.facts.names import short_name
 from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import Backend, BackendError, CompiledRegion, ObjectFile, RegionOptions
 from xrelay.dialects.base import RelayOp
@@ -76,14 +77,9 @@ def region_operators(function: func.FuncOp) -> Iterator[Operation]:
             yield op
 
 
-def operator_name(op: Operation) -> str:
-    """How reports call an operator: composites by their name."""
-    return op.composite.data if isinstance(op, CompositeOp) else op.name.removeprefix("relay.")
-
-
 def region_text(function: func.FuncOp) -> str:
     """A region in messages: its name and its operators, the first ones of many."""
-    names = [operator_name(op) for op in region_operators(function)]
+    names = [short_name(op) for op in region_operators(function)]
     return f"region @{function.sym_name.data} ({few(names) if names else 'no operators'})"
 
 

@@ -29,18 +29,13 @@ from typing import Any, cast
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
+from xrelay.analysis.facts.names import short_name
 from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.analysis.patterns.language import Pattern, is_op, one_of, wildcard
 from xrelay.analysis.patterns.matching import Match
 from xrelay.backends.base import BackendError, CompositePattern, No, Support
 from xrelay.backends.numpy import NumpyBackend
-from xrelay.backends.regions import (
-    operator_name,
-    region_inputs,
-    region_operators,
-    region_outputs,
-    static_tensors,
-)
+from xrelay.backends.regions import region_inputs, region_operators, region_outputs, static_tensors
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.runtime.reading import read_source
@@ -94,7 +89,7 @@ class SimulatedBackend(NumpyBackend):
         )
 
     def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
-        name = operator_name(op)
+        name = short_name(op)
         cost = self.costs.operators.get(name)
         if cost is None:
             return No("it is not among the operators in the file")
@@ -119,7 +114,7 @@ class SimulatedBackend(NumpyBackend):
         return all(
             self.misfit(
                 (*op.operand_types, *op.result_types),
-                self.costs.operators.get(operator_name(op), OperatorCost()),
+                self.costs.operators.get(short_name(op), OperatorCost()),
             )
             is None
             for op in found.ops
@@ -134,7 +129,7 @@ class SimulatedBackend(NumpyBackend):
         )
         total = self.costs.launch + moved / self.costs.bandwidth
         for op in region_operators(function):
-            cost = self.costs.operators.get(operator_name(op), OperatorCost())
+            cost = self.costs.operators.get(short_name(op), OperatorCost())
             total += operation_count(op) / (cost.flops or self.costs.flops)
         return total
 

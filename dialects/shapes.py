@@ -71,6 +71,14 @@ def ranked(value: SSAValue, what: str, rank: int) -> TensorType[Attribute]:
     return type_
 
 
+def require_one_of(what: str, text: StringAttr | str, *accepted: str) -> None:
+    """Raises VerifyException unless the property `what` is one of the accepted texts."""
+    found = text if isinstance(text, str) else text.data
+    if found not in accepted:
+        names = " or ".join(f'"{name}"' for name in accepted)
+        raise VerifyException(f"'{what}' is \"{found}\", accepted is {names}")
+
+
 def tuple_fields(value: SSAValue, what: str) -> tuple[TensorType[Attribute], ...]:
     """The tensor types of the fields of a tuple value."""
     if not isinstance(value.type, TupleType):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.shapes import normalize_axes
+from xrelay.dialects.shapes import normalize_axes, require_one_of
 
 SLICE_TO_END = "end"
 SLICE_BY_SIZE = "size"
@@ -37,8 +37,7 @@ def resolve_slices(
 
     Raises VerifyException for lists that do not fit together.
     """
-    if mode not in (SLICE_TO_END, SLICE_BY_SIZE):
-        raise VerifyException(f'\'slice_mode\' is "{mode}", accepted are "end" and "size"')
+    require_one_of("slice_mode", mode, SLICE_TO_END, SLICE_BY_SIZE)
     steps = [] if strides is None or mode == SLICE_BY_SIZE else list(strides)
     lists = begin, end, steps
     if axes is None:

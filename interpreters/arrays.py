@@ -6,17 +6,25 @@ NumPy type of the same name.
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import AnyDenseElement, IntegerType, Signedness, TensorType, bf16
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    IntegerType,
+    Signedness,
+    TensorType,
+    TupleType,
+    bf16,
+)
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.dtypes import DTYPES
-from xrelay.dialects.shapes import tensor_of
+from xrelay.dialects.shapes import is_dynamic, is_tensor_type, tensor_of
 
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
@@ -67,6 +75,15 @@ def type_of(array: Array) -> TensorType[AnyDenseElement]:
     return cast(TensorType[AnyDenseElement], type_)
 
 
+def type_bytes(type_: Attribute) -> int:
+    """The bytes of tensors of a type, tuples included; 0 where a dimension is not known."""
+    if isinstance(type_, TupleType):
+        return sum(map(type_bytes, type_.types.data))
+    if not is_tensor_type(type_) or is_dynamic(type_):
+        return 0
+    return prod(type_.get_shape()) * dtype_of(type_.element_type).itemsize
+
+
 def held_elements(array: Array) -> Array:
     """The elements of `array` without what `np.broadcast_to` repeats of them."""
     return array[tuple(slice(1) if stride == 0 else slice(None) for stride in array.strides)]
@@ -81,3 +98,8 @@ def arrays_in(values: Sequence[Any]) -> list[Array]:
         else:
             flat.append(value)
     return flat
+
+
+def along(numbers: Array, axis: int, rank: int) -> Array:
+    """Numbers as a tensor of `rank` axes that runs along one of them."""
+    return numbers.reshape([-1 if d == axis else 1 for d in range(rank)])

@@ -11,14 +11,22 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TupleType
-from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    OpImplResult,
+    PythonValues,
+    impl,
+    register_impls,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core.references import RefType
+from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import array_refusal, compatible, is_tensor_type, tensor_type
-from xrelay.interpreters.arrays import Array, dtype_of, type_of
+from xrelay.interpreters.arrays import Array, dtype_of, type_bytes, type_of
 from xrelay.interpreters.conv.conv import ConvFunctions
 from xrelay.interpreters.conv.gradient import ConvGradientFunctions
 from xrelay.interpreters.conv.packed import ConvPackedFunctions
@@ -140,6 +148,21 @@ def interpreted_operators() -> frozenset[type[Operation]]:
     )
 
 
+class RelayInterpreter(Interpreter):
+    """An interpreter that says which operation takes more memory than there is."""
+
+    def _run_op(self, op: Operation, inputs: PythonValues) -> OpImplResult:
+        """Raises InterpretationError where NumPy has no memory for an operation."""
+        try:
+            return super()._run_op(op, inputs)
+        except MemoryError as error:
+            types = ", ".join(map(str, op.result_types))
+            raise InterpretationError(
+                f"{op.name}: not enough memory to compute {types}"
+                + (f": {error}" if str(error) else "")
+            ) from error
+
+
 def register_relay(interpreter: Interpreter) -> None:
     """Teaches an interpreter the operators of the relay dialect."""
     interpreter.register_implementations(_ALL())
@@ -147,7 +170,7 @@ def register_relay(interpreter: Interpreter) -> None:
 
 def relay_interpreter() -> Interpreter:
     """An interpreter for single operators of the relay dialect."""
-    interpreter = Interpreter(ModuleOp([]))
+    interpreter = RelayInterpreter(ModuleOp([]))
     register_relay(interpreter)
     return interpreter
 
@@ -213,6 +236,19 @@ class ResultChecker(Interpreter.Listener):
             _check(value, result.type, f"result {i} of {op.name}")
 
 
+class SizeLimit(Interpreter.Listener):
+    """Keeps results within the limits of a program."""
+
+    def __init__(self, limits: Limits):
+        self._limits = limits
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        """Raises InterpretationError for an operation whose results would be too large, as far as their types say."""
+        excess = self._limits.bytes_excess(sum(map(type_bytes, op.result_types)))
+        if excess is not None:
+            raise InterpretationError(f"{op.name}: its results have {excess}")
+
+
 def interpret(
     module: ModuleOp,
     inputs: Sequence[Any],
@@ -251,7 +287,7 @@ def program_interpreter(
     from xdsl.interpreters.func import FuncFunctions
     from xdsl.interpreters.scf import ScfFunctions
 
-    interpreter = Interpreter(module, listeners=tuple(listeners))
+    interpreter = RelayInterpreter(module, listeners=tuple(listeners))
     register_relay(interpreter)
     dialects = ArithFunctions, ArrayElementFunctions, CfFunctions, FuncFunctions, ScfFunctions
     for functions in dialects:

@@ -1,7 +1,7 @@
 """
 On which device each value of a program is computed: constraints are collected, unified, and completed by defaults.
 
-1. Operators have all operands and their result on one device, and so have tuples, references, data types and branches with
+1. Operators have all operands and their result on one device, and so have tuples, references, data types, branches and loops with
    what is in them; functions in those are on it with all their parameters. A function has the same devices in all calls,
    which may be different ones for each parameter; what it is on itself is where its result is.
 2. `on_device` constrains its body, its result or both, `device_copy` both. Shapes, and the sizes of storage, are on the host.
@@ -195,6 +195,8 @@ class DevicePlan:
                 self._same(op, "the result", self.of(op.result), self.of(op.yielded))
             case scf.IfOp() | MatchOp():
                 self._constrain_branches(op)
+            case scf.ForOp() | scf.WhileOp():
+                self._constrain_loop(op)
             case _ if op.has_trait(IsTerminator):
                 pass
             case _:
@@ -249,6 +251,14 @@ class DevicePlan:
             if last is not None:
                 for result, value in zip(op.results, last.operands, strict=True):
                     self._same(op, "a branch", self.of(result), self.of(value))
+
+    def _constrain_loop(self, op: scf.ForOp | scf.WhileOp) -> None:
+        values = [*op.operands, *op.results]
+        for block in (block for region in op.regions for block in region.blocks):
+            values.extend(block.args)
+            if block.last_op is not None:
+                values.extend(block.last_op.operands)
+        self._together(op, "what the loop carries", values)
 
     def _constrain_operator(self, op: Operation) -> None:
         match op:

@@ -1,6 +1,5 @@
 """Which operations have effects, so that their order counts."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
@@ -9,6 +8,7 @@ from xdsl.traits import RecursiveMemoryEffect, is_side_effect_free
 
 from xrelay.analysis.facts.scopes import has_flag
 from xrelay.analysis.facts.symbols import Symbols
+from xrelay.analysis.facts.walking import within
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Effects:
             around = pending[-1]
             left = [
                 each
-                for each in _members(around)
+                for each in within(around)
                 if _has_those_inside(each) and each not in self.inside
             ]
             if left and around not in self.inside:
                 pending.extend(left)
             else:
-                self.inside[pending.pop()] = any(map(self.is_known_to_keep, _members(around)))
+                self.inside[pending.pop()] = any(map(self.is_known_to_keep, within(around)))
         return self.is_known_to_keep(op)
 
     def is_known_to_keep(self, op: Operation) -> bool:
@@ -54,9 +54,3 @@ class Effects:
 def _has_those_inside(op: Operation) -> bool:
     """Whether `op` has the effects of the operations that it holds, and there are some."""
     return bool(op.regions) and op.has_trait(RecursiveMemoryEffect)
-
-
-def _members(op: Operation) -> Iterator[Operation]:
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.ops

@@ -14,7 +14,6 @@ are pure when the rest of them is. They may not end: who drops a call of them dr
 Source: Relay's DeadCodeElimination.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, scf
@@ -24,7 +23,7 @@ from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect, o
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.symbols import Symbols
-from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.facts.walking import walk, within
 from xrelay.dialects.core.adt import ConstructorOp, MatchOp
 from xrelay.dialects.core.device import OnDeviceOp
 from xrelay.dialects.core.functional import (
@@ -96,7 +95,7 @@ class Purity:
             case ApplyOp():
                 return self._is_pure_call(op.function)
             case _ if op.has_trait(RecursiveMemoryEffect):
-                return not any(inner in self.impure for inner in _members(op))
+                return not any(inner in self.impure for inner in within(op))
             case _:
                 # That there is a cell, or storage, only those notice that use it.
                 return op.has_trait(IsTerminator) or only_has_effect(op, MemoryEffectKind.ALLOC)
@@ -105,7 +104,7 @@ class Purity:
         return bool(op.body.blocks) and all(
             inner not in self.impure
             and (not inner.has_trait(IsTerminator) or all(map(self._gives_pure, inner.operands)))
-            for inner in _members(op)
+            for inner in within(op)
         )
 
     def _gives_pure(self, value: SSAValue) -> bool:
@@ -148,9 +147,3 @@ class Purity:
 
 def _is_function(type_: Attribute) -> bool:
     return isinstance(type_, FnType | ForallType)
-
-
-def _members(op: Operation) -> Iterator[Operation]:
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.ops

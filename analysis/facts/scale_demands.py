@@ -364,7 +364,10 @@ class Forward(Demands):
                 demand = replace(self.demand(op.result), not_negative=op)
                 return Step(op, demand, onward=(op.result,))
             case AddOp() | SubtractOp():
-                step = self.sum(op, index, self.demand(op.result), divide=True)
+                demand = self.demand(op.result)
+                if index == 1 and not self.beyond_relay and self._is_left_first(op, demand):
+                    refuse(op, "takes a scale on its left side")
+                step = self.sum(op, index, demand, divide=True)
                 return replace(step, onward=(op.result,))
             case BiasAddOp() if index == 0 and self.beyond_relay:
                 step = self.bias(op, self.demand(op.result), divide=True)
@@ -379,6 +382,12 @@ class Forward(Demands):
                 return Step(op, self.demand(op.result).of_number(), onward=(op.result,))
             case _:
                 refuse(op, "does not take a scale")
+
+    @staticmethod
+    def _is_left_first(op: SumOp, demand: Demand) -> bool:
+        """Whether the left operand may be the scaled one, to which Relay then keeps, whatever it is."""
+        shapes = op.rhs.type.get_shape(), op.lhs.type.get_shape()
+        return demand.axes is not None and varies_along(*shapes, demand.axes)
 
     def _pool(self, op: PoolOp, not_negative: PoolOp | None = None) -> Step:
         """A pool, which passes on a scale along the channels."""

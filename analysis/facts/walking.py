@@ -31,12 +31,12 @@ def walk(
             yield op
         if op.regions:
             around.append(op)
-            rest.append(_within(op, reverse))
+            rest.append(within(op, reverse=reverse))
         elif region_first:
             yield op
 
 
-def _within(op: Operation, reverse: bool) -> Iterator[Operation]:
+def within(op: Operation, *, reverse: bool = False) -> Iterator[Operation]:
     """The operations that are directly in the regions of another one."""
     for region in reversed(op.regions) if reverse else op.regions:
         yield from _members(region, reverse)

@@ -33,6 +33,7 @@ from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.nesting import Nesting
+from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.core.functional import ApplyOp, LetOp
 
@@ -249,7 +250,8 @@ class _Creator:
                 found[part.id].inputs.extend(_chain(*part.begins, self.next_begin))
                 if part.ends is not None:
                     found[part.id].outputs.extend(_chain(*part.ends, self.next_end))
-            if part.ends is None and self.dependencies.effects.keeps_place(op):
+            is_left = part.ends is not None or part.compiler == DEFAULT
+            if not is_left and self.dependencies.effects.keeps_place(op):
                 raise self.error(
                     op, f"has effects and is in {found[part.id]}, which no compiler_end leaves"
                 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType
 from xdsl.utils.exceptions import VerifyException
 
 Pads = tuple[int, ...]
@@ -49,13 +49,6 @@ def positive_pair(value: DenseArrayBase[IntegerType], what: str) -> tuple[int, i
     """A property with one positive number for each of the two spatial axes."""
     first, second = positive_numbers(value, what, 2)
     return first, second
-
-
-def require_layout(what: str, layout: StringAttr, *accepted: str) -> None:
-    """Raises unless `layout` is one of the accepted ones."""
-    if layout.data not in accepted:
-        names = " or ".join(f'"{name}"' for name in accepted)
-        raise VerifyException(f"'{what}' is \"{layout.data}\", accepted is {names}")
 
 
 def window_output(

@@ -23,7 +23,13 @@ from xrelay.dialects.dyn.base import (
 from xrelay.dialects.fields import Flag, Integer, OptionalDtype, Tensor, Text, operand, prop
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
-from xrelay.dialects.shapes import integer_tensor, normalize_axis, ranked, with_shape
+from xrelay.dialects.shapes import (
+    integer_tensor,
+    normalize_axis,
+    ranked,
+    require_one_of,
+    with_shape,
+)
 from xrelay.dialects.tensor.creation import OneHotOp, one_hot_dtype
 from xrelay.dialects.tensor.indexing import SparseToDenseOp, require_sparse
 from xrelay.dialects.tensor.sort import TopkOp, top_type
@@ -59,11 +65,7 @@ class DynPadOp(DynamicOp):
                 f"'pad_width' is {widths}, expected two integers for each of "
                 f"{data.get_num_dims()} axes"
             )
-        if self.pad_mode.data not in ("constant", "edge", "reflect"):
-            raise VerifyException(
-                f"'pad_mode' is \"{self.pad_mode.data}\", accepted are "
-                '"constant", "edge" and "reflect"'
-            )
+        require_one_of("pad_mode", self.pad_mode, "constant", "edge", "reflect")
         if self.pad_val.type.get_num_dims() != 0:
             raise VerifyException(f"'pad_val' is {self.pad_val.type}, expected a scalar")
         return with_shape(data, [UNKNOWN] * data.get_num_dims())

@@ -29,9 +29,11 @@ from xrelay.dialects.shapes import (
     integer_vector,
     is_tensor_type,
     normalize_axes,
+    require_one_of,
     same_dimension,
     with_shape,
 )
+from xrelay.dialects.slicing import SLICE_BY_SIZE, SLICE_TO_END
 from xrelay.dialects.tensor.creation import FullOp, OnesOp, ZerosOp, filled_dtype
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp, new_axes
 from xrelay.dialects.tensor.transform import BroadcastToOp, StridedSliceOp, TileOp
@@ -249,10 +251,7 @@ class DynStridedSliceOp(DynamicOp):
         for name, value in (("end", self.end), ("strides", self.strides)):
             if integer_vector(value, name) not in (count, UNKNOWN):
                 raise VerifyException(f"'{name}' is {value.type}, 'begin' has {count} elements")
-        if self.slice_mode.data not in ("end", "size"):
-            raise VerifyException(
-                f'\'slice_mode\' is "{self.slice_mode.data}", accepted are "end" and "size"'
-            )
+        require_one_of("slice_mode", self.slice_mode, SLICE_TO_END, SLICE_BY_SIZE)
         shape = list(self.data.type.get_shape())
         named = range(count) if self.axes is None else self.axes.get_values()
         axes = normalize_axes(named, len(shape), "axes")

@@ -12,12 +12,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
-from xrelay.dialects.conv.windows import (
-    expand_padding,
-    positive_pair,
-    require_layout,
-    window_output,
-)
+from xrelay.dialects.conv.windows import expand_padding, positive_pair, window_output
 from xrelay.dialects.fields import (
     Integer,
     Integers,
@@ -29,7 +24,7 @@ from xrelay.dialects.fields import (
     operand,
     prop,
 )
-from xrelay.dialects.shapes import element_type, ranked, same_dimension
+from xrelay.dialects.shapes import element_type, ranked, require_one_of, same_dimension
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 NEAREST, LINEAR, CUBIC = "nearest_neighbor", "linear", "cubic"
@@ -175,11 +170,11 @@ class ResizeOp(RelayOp, ABC):
             raise VerifyException(
                 f"'roi' is {list(self.roi.get_values())}, expected {2 * len(spatial)} numbers"
             )
-        require_layout("method", self.method, NEAREST, LINEAR, CUBIC)
-        require_layout(
+        require_one_of("method", self.method, NEAREST, LINEAR, CUBIC)
+        require_one_of(
             "coordinate_transformation_mode", self.coordinate_transformation_mode, *MODES
         )
-        require_layout("rounding_method", self.rounding_method, *ROUNDINGS, "")
+        require_one_of("rounding_method", self.rounding_method, *ROUNDINGS, "")
         shape = list(data.get_shape())
         for axis, target in zip(spatial, size, strict=True):
             require_elements(shape[axis], target, axis)
@@ -288,7 +283,7 @@ class CropAndResizeOp(RelayOp):
             raise VerifyException(
                 f"'crop_size' is {list(size)}, expected two numbers that are not negative"
             )
-        require_layout("method", self.method, "bilinear", NEAREST)
+        require_one_of("method", self.method, "bilinear", NEAREST)
         shape = list(data.get_shape())
         if count == DYNAMIC_INDEX:
             count = other

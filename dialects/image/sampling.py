@@ -6,12 +6,12 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
-from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
     is_float,
     ranked,
     require_float,
+    require_one_of,
     same_dimension,
     tensor_type,
     with_shape,
@@ -92,9 +92,9 @@ class GridSampleOp(RelayOp):
         grid = ranked(self.grid, "'grid'", rank)
         for type_, name in ((data, "data"), (grid, "grid")):
             require_float(type_, name)
-        require_layout("layout", self.layout, "NCHW" if rank == 4 else "NCDHW")
-        require_layout("method", self.method, "bilinear", "nearest", *["bicubic"] * (rank == 4))
-        require_layout("padding_mode", self.padding_mode, "zeros", "border", "reflection")
+        require_one_of("layout", self.layout, "NCHW" if rank == 4 else "NCDHW")
+        require_one_of("method", self.method, "bilinear", "nearest", *["bicubic"] * (rank == 4))
+        require_one_of("padding_mode", self.padding_mode, "zeros", "border", "reflection")
         batch, channels, *image = data.get_shape()
         count, numbers, *places = grid.get_shape()
         if not same_dimension(batch, count):

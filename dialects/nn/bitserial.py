@@ -17,13 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
-from xrelay.dialects.conv.windows import (
-    Pads,
-    expand_padding,
-    positive_pair,
-    require_layout,
-    window_output,
-)
+from xrelay.dialects.conv.windows import Pads, expand_padding, positive_pair, window_output
 from xrelay.dialects.fields import (
     Flag,
     Integer,
@@ -40,6 +34,7 @@ from xrelay.dialects.shapes import (
     is_integer_type,
     normalize_axis,
     ranked,
+    require_one_of,
     same_dimension,
     shape_text,
     tensor_type,
@@ -173,9 +168,9 @@ class BitSerialConv2DOp(RelayOp):
     @property
     def channels_last(self) -> bool:
         """Whether the tensors have their channels last."""
-        require_layout("data_layout", self.data_layout, *self.LAYOUTS)
+        require_one_of("data_layout", self.data_layout, *self.LAYOUTS)
         kernels = self.LAYOUTS[self.data_layout.data]
-        require_layout("kernel_layout", self.kernel_layout, *kernels)
+        require_one_of("kernel_layout", self.kernel_layout, *kernels)
         return self.data_layout.data == "NHWC"
 
     @property

@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, operators
 from xrelay.dialects.conv.conv import ConvolutionOp
-from xrelay.dialects.conv.windows import Pads, expand_padding, require_layout, window_output
+from xrelay.dialects.conv.windows import Pads, expand_padding, window_output
 from xrelay.dialects.fields import Flag, Integer, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
     compatible,
@@ -20,6 +20,7 @@ from xrelay.dialects.shapes import (
     integer,
     ranked,
     require_float,
+    require_one_of,
     same_dimension,
     shape_text,
     string,
@@ -69,7 +70,7 @@ class CorrelationOp(RelayOp):
         return self.max_displacement.value.data // self.stride2.value.data
 
     def infer_type(self) -> Attribute:
-        require_layout("layout", self.layout, "NCHW")
+        require_one_of("layout", self.layout, "NCHW")
         first, second = ranked(self.data1, "'data1'", 4), ranked(self.data2, "'data2'", 4)
         require_float(first, "data1")
         if not compatible(first, second):

@@ -9,7 +9,6 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, operators
-from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Integer, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
     compatible,
@@ -18,6 +17,7 @@ from xrelay.dialects.shapes import (
     is_integer_type,
     ranked,
     require_float,
+    require_one_of,
     require_same_dtype,
     same_dimension,
     shape_text,
@@ -102,7 +102,7 @@ class NllLossOp(RelayOp):
         )
 
     def infer_type(self) -> Attribute:
-        require_layout("reduction", self.reduction, "mean", "sum", "none")
+        require_one_of("reduction", self.reduction, "mean", "sum", "none")
         predictions, targets = self.predictions.type, self.targets.type
         weights = ranked(self.weights, "'weights'", 1)
         require_float(predictions, "predictions")

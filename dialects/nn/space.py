@@ -11,7 +11,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
-from xrelay.dialects.conv.windows import positive_numbers, require_layout
+from xrelay.dialects.conv.windows import positive_numbers
 from xrelay.dialects.fields import (
     Integer,
     IntegerPairs,
@@ -25,6 +25,7 @@ from xrelay.dialects.fields import (
 from xrelay.dialects.shapes import (
     dimension_product,
     normalize_axis,
+    require_one_of,
     require_same_dtype,
     same_dimension,
     shape_text,
@@ -83,7 +84,7 @@ class MirrorPadOp(RelayOp):
     @property
     def border(self) -> int:
         """How many elements at each border are not repeated."""
-        require_layout("mode", self.mode, "SYMMETRIC", "REFLECT")
+        require_one_of("mode", self.mode, "SYMMETRIC", "REFLECT")
         return 1 if self.mode.data == "REFLECT" else 0
 
     def infer_type(self) -> Attribute:
@@ -145,7 +146,7 @@ class DepthToSpaceOp(SubPixelOp):
     name = "relay.nn.depth_to_space"
 
     def infer_type(self) -> Attribute:
-        require_layout("mode", self.mode, "DCR", "CRD")
+        require_one_of("mode", self.mode, "DCR", "CRD")
         batch, channels, *image = canonical_shape(self.data, "'data'", self.data_layout, IMAGE)
         rest = channels if channels == DYNAMIC_INDEX else channels // self.block**2
         return self._in_layout([batch, rest, *(dimension_product((n, self.block)) for n in image)])
@@ -164,7 +165,7 @@ class SpaceToDepthOp(SubPixelOp):
     name = "relay.nn.space_to_depth"
 
     def infer_type(self) -> Attribute:
-        require_layout("mode", self.mode, "DCR")
+        require_one_of("mode", self.mode, "DCR")
         batch, channels, *image = canonical_shape(self.data, "'data'", self.data_layout, IMAGE)
         sizes = [
             _quotient(length, self.block, f"the {name} of 'data'")
@@ -330,11 +331,7 @@ class PadOp(RelayOp):
     def infer_type(self) -> Attribute:
         shape = self.data.type.get_shape()
         widths = self.widths
-        if self.pad_mode.data not in ("constant", "edge", "reflect"):
-            raise VerifyException(
-                f"'pad_mode' is \"{self.pad_mode.data}\", accepted are "
-                '"constant", "edge" and "reflect"'
-            )
+        require_one_of("pad_mode", self.pad_mode, "constant", "edge", "reflect")
         if self.pad_val.type.get_num_dims() != 0:
             raise VerifyException(f"'pad_val' is {self.pad_val.type}, expected a scalar")
         if len(widths) != len(shape) or any(len(pair) != 2 for pair in widths):

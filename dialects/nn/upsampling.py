@@ -12,10 +12,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, operators
-from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Flag, Real, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import CUBIC, Resize2DOp
-from xrelay.dialects.shapes import with_shape
+from xrelay.dialects.shapes import require_one_of, with_shape
 from xrelay.dialects.tensor.layout import Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -64,7 +63,7 @@ class UpsamplingFamilyOp(RelayOp, ABC):
     @property
     def interpolates(self) -> bool:
         """Whether elements are interpolated, not repeated."""
-        require_layout("method", self.method, "nearest_neighbor", *self.INTERPOLATIONS)
+        require_one_of("method", self.method, "nearest_neighbor", *self.INTERPOLATIONS)
         return self.method.data in self.INTERPOLATIONS
 
     def place_factors(self, old: int, new: int) -> tuple[int, int, int]:
@@ -164,7 +163,7 @@ class Upsampling3DOp(UpsamplingFamilyOp):
 
     @property
     def mode(self) -> str:
-        require_layout(
+        require_one_of(
             "coordinate_transformation_mode",
             self.coordinate_transformation_mode,
             "half_pixel",

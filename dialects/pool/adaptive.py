@@ -16,6 +16,11 @@ from xrelay.dialects.tensor.layout import Layout, canonical_shape, shape_in_layo
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
+def adaptive_windows(length: int, count: int) -> list[tuple[int, int]]:
+    """Where each of `count` windows on an axis begins and ends."""
+    return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
+
+
 class AdaptivePoolOp(RelayOp, ABC):
     """
     Combines the elements of each of `output_size` windows along every spatial axis of `data`:

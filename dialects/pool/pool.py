@@ -10,15 +10,9 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
 from xrelay.dialects.base import RelayOp, operators
-from xrelay.dialects.conv.windows import (
-    Pads,
-    expand_padding,
-    positive_numbers,
-    require_layout,
-    window_output,
-)
+from xrelay.dialects.conv.windows import Pads, expand_padding, positive_numbers, window_output
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
-from xrelay.dialects.shapes import with_shape
+from xrelay.dialects.shapes import require_one_of, with_shape
 from xrelay.dialects.tensor.layout import Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -26,7 +20,7 @@ from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 def pooled_layout(layout: StringAttr, out_layout: StringAttr, canonical: str) -> Layout:
     """The layout of images, whose channels may be in blocks; the result has it, too."""
     found = layout_of(layout, "layout", canonical, splits="C")
-    require_layout("out_layout", out_layout, layout.data, "")
+    require_one_of("out_layout", out_layout, layout.data, "")
     return found
 
 

@@ -10,7 +10,6 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
-from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import (
     Dtype,
     Integer,
@@ -36,6 +35,7 @@ from xrelay.dialects.shapes import (
     joined_shape,
     normalize_axis,
     require_float,
+    require_one_of,
     tensor_type,
     tuple_fields,
     with_dtype,
@@ -234,8 +234,8 @@ class QnnRequantizeOp(QnnConversionOp):
         data = quantized(self.data, "'data'", REQUANTIZED)
         self.require_parameters("input_{}")
         require_scalar_parameters(self.output_scale, self.output_zero_point, "output_{}")
-        require_layout("rounding", self.rounding, "None", "UPWARD", "TONEAREST", "TONEAREST_EVEN")
-        require_layout("compute_dtype", self.compute_dtype, "None", "int64", "float32", "float64")
+        require_one_of("rounding", self.rounding, "None", "UPWARD", "TONEAREST", "TONEAREST_EVEN")
+        require_one_of("compute_dtype", self.compute_dtype, "None", "int64", "float32", "float64")
         if self.rounds_to_even and self.float_dtype is None:
             raise VerifyException(
                 f"'rounding' is \"TONEAREST_EVEN\", 'compute_dtype' {self.compute_dtype}: expected "

@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
-from xrelay.dialects.shapes import require_float
+from xrelay.dialects.shapes import require_float, require_one_of
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 KIND_IDENTITY, KIND_INPUT, KIND_WEIGHT, KIND_ACTIVATION = range(4)
@@ -50,10 +50,7 @@ class SimulatedQuantizeOp(RelayOp):
             raise VerifyException(f"'kind' is {self.kind.value.data}, accepted range is [0, 3]")
         if not self.sign.value.data:
             raise VerifyException("'sign' is false, expected true")
-        if self.rounding.data not in ("round", "floor", "ceil"):
-            raise VerifyException(
-                f'\'rounding\' is "{self.rounding.data}", accepted are "round", "floor" and "ceil"'
-            )
+        require_one_of("rounding", self.rounding, "round", "floor", "ceil")
         return self.data.type
 
 

@@ -17,12 +17,13 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators, tuple_type
-from xrelay.dialects.conv.windows import positive_numbers, require_layout
+from xrelay.dialects.conv.windows import positive_numbers
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
     dimension_product,
     is_integer_type,
     ranked,
+    require_one_of,
     require_same_dtype,
     same_dimension,
     tensor_type,
@@ -145,7 +146,7 @@ class SparseConv2DOp(SparseOperandOp):
     @property
     def channel_axis(self) -> int:
         """Where the channels stand."""
-        require_layout("layout", self.layout, "NHWC", "NCHW")
+        require_one_of("layout", self.layout, "NHWC", "NCHW")
         return 3 if self.layout.data == "NHWC" else 1
 
     def infer_type(self) -> Attribute:

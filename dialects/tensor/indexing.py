@@ -27,6 +27,7 @@ from xrelay.dialects.shapes import (
     integer_vector,
     is_integer_type,
     normalize_axis,
+    require_one_of,
     require_same_dtype,
     same_dimension,
     shape_text,
@@ -209,11 +210,7 @@ class ScatterNDOp(ScatterFamilyOp):
 
     def infer_type(self) -> Attribute:
         indices, shape = self.require_dtypes(), self.data.type.get_shape()
-        if self.mode.data not in SCATTER_MODES:
-            raise VerifyException(
-                f"'mode' is \"{self.mode.data}\", accepted are "
-                + ", ".join(f'"{mode}"' for mode in SCATTER_MODES)
-            )
+        require_one_of("mode", self.mode, *SCATTER_MODES)
         if not indices.get_shape():
             raise VerifyException(f"'indices' is {indices}, expected at least rank 1")
         count, *places = indices.get_shape()
@@ -346,10 +343,7 @@ class TakeOp(RelayOp):
         data, indices = self.data.type, self.indices.type
         if not is_integer_type(indices.element_type) or indices.element_type == i1:
             raise VerifyException(f"'indices' is {indices}, expected integers")
-        if self.mode.data not in ("clip", "wrap", "fast"):
-            raise VerifyException(
-                f'\'mode\' is "{self.mode.data}", accepted are "clip", "wrap" and "fast"'
-            )
+        require_one_of("mode", self.mode, "clip", "wrap", "fast")
         axis, batch = self.normalized_axis, self.batch_dims.value.data
         shape, index_shape = list(data.get_shape()), list(indices.get_shape())
         if axis is None:

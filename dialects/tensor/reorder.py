@@ -23,6 +23,7 @@ from xrelay.dialects.shapes import (
     integer_tensor,
     integer_vector,
     normalize_axis,
+    require_one_of,
     require_same_dtype,
     same_dimension,
     shape_text,
@@ -153,10 +154,7 @@ class MeshgridOp(RelayOp):
         return 1 - field if swapped and field < 2 else field
 
     def infer_type(self) -> Attribute:
-        if self.indexing.data not in ("ij", "xy"):
-            raise VerifyException(
-                f'\'indexing\' is "{self.indexing.data}", accepted are "ij" and "xy"'
-            )
+        require_one_of("indexing", self.indexing, "ij", "xy")
         fields = tuple_fields(self.data, "'data'")
         if not fields:
             raise VerifyException("'data' is the empty tuple, expected at least one tensor")

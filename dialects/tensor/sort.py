@@ -24,6 +24,7 @@ from xrelay.dialects.shapes import (
     dimension_product,
     element_type,
     normalize_axis,
+    require_one_of,
     require_same_dtype,
     same_dimension,
     with_dtype,
@@ -85,10 +86,7 @@ def top_type(
     data: TensorType[Attribute], k: int, axis: int, ret_type: str, dtype: Attribute | None
 ) -> Attribute:
     """The type of the `k` first elements along an axis (DYNAMIC_INDEX: unknown; below 1: all)."""
-    if ret_type not in ("both", "values", "indices"):
-        raise VerifyException(
-            f'\'ret_type\' is "{ret_type}", accepted are "both", "values" and "indices"'
-        )
+    require_one_of("ret_type", ret_type, "both", "values", "indices")
     shape = list(data.get_shape())
     axis = normalize_axis(axis, len(shape))
     if k == DYNAMIC_INDEX or k >= 1:

@@ -7,12 +7,12 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators, tuple_type
-from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
     dimension_product,
     ranked,
     require_float,
+    require_one_of,
     same_dimension,
     tensor_type,
 )
@@ -187,7 +187,7 @@ class AllClassNonMaxSuppressionOp(RelayOp):
         require_number(self.max_output_boxes_per_class, "'max_output_boxes_per_class'", i32, i64)
         require_number(self.iou_threshold, "'iou_threshold'", f32)
         require_number(self.score_threshold, "'score_threshold'", f32)
-        require_layout("output_format", self.output_format, "onnx", "tensorflow")
+        require_one_of("output_format", self.output_format, "onnx", "tensorflow")
         batch, count = (max(pair) for pair in ((batch, other_batch), (count, other_count)))
         if self.output_format.data == "onnx":
             rows = dimension_product((batch, classes, count))

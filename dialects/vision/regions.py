@@ -17,13 +17,14 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators, tuple_type
-from xrelay.dialects.conv.windows import positive_pair, require_layout
+from xrelay.dialects.conv.windows import positive_pair
 from xrelay.dialects.fields import Flag, Integer, Integers, Real, Reals, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import layout_axes
 from xrelay.dialects.shapes import (
     dimension_product,
     ranked,
     require_float,
+    require_one_of,
     same_dimension,
     with_shape,
 )
@@ -241,7 +242,7 @@ class RegionOp(RelayOp, ABC):
     @property
     def axes(self) -> tuple[int, ...]:
         """Where the axes N, C, H and W stand."""
-        require_layout("layout", self.layout, "NCHW", "NHWC")
+        require_one_of("layout", self.layout, "NCHW", "NHWC")
         return layout_axes("layout", self.layout, "NCHW")
 
     def infer_type(self) -> Attribute:
@@ -279,7 +280,7 @@ class RoiAlignOp(RegionOp):
     mode: Text = prop(default="avg")
 
     def infer_type(self) -> Attribute:
-        require_layout("mode", self.mode, "avg", "max")
+        require_one_of("mode", self.mode, "avg", "max")
         return super().infer_type()
 
 

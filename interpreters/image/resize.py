@@ -8,7 +8,7 @@ from xdsl.interpreter import InterpreterFunctions, register_impls
 from xrelay.dialects.conv.windows import expand_padding, positive_pair, window_output
 from xrelay.dialects.image import resize as image
 from xrelay.dialects.image.resize import CROPPING, LINEAR, NEAREST, Coordinates
-from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.arrays import Array, along, dtype_of
 from xrelay.interpreters.base import meaning
 from xrelay.interpreters.image.interpolation import blend_dtype, clamped, resized, taps
 from xrelay.interpreters.numerics import convert, lowest, narrow, quiet, widen
@@ -23,10 +23,6 @@ def _beyond(c: Array, length: int) -> Array:
     return (c < 0) | (c > length - 1)
 
 
-def _along(values: Array, axis: int, rank: int) -> Array:
-    return values.reshape([-1 if d == axis else 1 for d in range(rank)])
-
-
 def _extrapolated(
     result: Array,
     axes: Sequence[int],
@@ -37,7 +33,7 @@ def _extrapolated(
     """`result` with `value` where a coordinate is outside of the image."""
     outside = np.zeros([1] * result.ndim, bool)
     for axis, c, length in zip(axes, coordinates, lengths, strict=True):
-        outside = outside | _along(_beyond(c, length), axis, result.ndim)
+        outside = outside | along(_beyond(c, length), axis, result.ndim)
     return np.where(outside, convert(np.asarray(value), result.dtype), result)
 
 

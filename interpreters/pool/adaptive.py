@@ -4,13 +4,11 @@ import numpy as np
 from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.pool import adaptive as adaptive_pool
-from xrelay.dialects.pool.adaptive import AdaptivePoolOp
-from xrelay.dialects.tensor.layout import Layout
+from xrelay.dialects.pool.adaptive import AdaptivePoolOp, adaptive_windows
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.base import by
 from xrelay.interpreters.numerics import lowest
-from xrelay.interpreters.pool.pool import mean_of, sum_dtype
-from xrelay.interpreters.tensor.layout import change_layout
+from xrelay.interpreters.pool.pool import as_stated, images, mean_of, sum_dtype
 
 
 def _reduced(op: AdaptivePoolOp, data: Array, ufunc: np.ufunc, initial: object) -> Array:
@@ -22,7 +20,7 @@ def _reduced(op: AdaptivePoolOp, data: Array, ufunc: np.ufunc, initial: object) 
             ufunc.reduce(
                 result.take(range(start, stop), axis), axis=axis, keepdims=True, initial=initial
             )
-            for start, stop in _limits(length, count)
+            for start, stop in adaptive_windows(length, count)
         ]
         result = np.concatenate(parts, axis)
     return result
@@ -32,36 +30,23 @@ def _counts(op: AdaptivePoolOp, data: Array) -> tuple[int, ...]:
     return tuple(op.output_size.get_values()) or data.shape[2:]
 
 
-def _limits(length: int, count: int) -> list[tuple[int, int]]:
-    """Where each of `count` windows starts and stops on an axis."""
-    return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
-
-
-def _images(op: AdaptivePoolOp, data: Array) -> Array:
-    return change_layout(data, op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout"))
-
-
-def _as_stated(op: AdaptivePoolOp, result: Array) -> Array:
-    return change_layout(result, Layout.parse(op.IMAGE_LAYOUT, "layout"), op.data_layout)
-
-
 def _largest(op: AdaptivePoolOp, args: PythonValues) -> PythonValues:
-    data = _images(op, args[0])
+    data = images(op, args[0])
     if 0 in _counts(op, data):
         return (args[0],)
-    return (_as_stated(op, _reduced(op, data, np.maximum, lowest(data.dtype))),)
+    return (as_stated(op, _reduced(op, data, np.maximum, lowest(data.dtype))),)
 
 
 def _mean(op: AdaptivePoolOp, args: PythonValues) -> PythonValues:
-    data = _images(op, args[0])
+    data = images(op, args[0])
     if 0 in _counts(op, data):
         return (args[0],)
     total = _reduced(op, data.astype(sum_dtype(data.dtype)), np.add, 0)
     count: Array = np.ones((), np.int64)
     for length, windows in zip(data.shape[2:], _counts(op, data), strict=True):
-        sizes = [stop - start for start, stop in _limits(length, windows)]
+        sizes = [stop - start for start, stop in adaptive_windows(length, windows)]
         count = np.multiply.outer(count, np.array(sizes, np.int64))
-    return (_as_stated(op, mean_of(total, count, data.dtype)),)
+    return (as_stated(op, mean_of(total, count, data.dtype)),)
 
 
 @register_impls

@@ -6,6 +6,7 @@ import numpy as np
 from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.pool import pool
+from xrelay.dialects.pool.adaptive import AdaptivePoolOp
 from xrelay.dialects.pool.pool import AvgPoolOp, GlobalPool2DOp, PoolOp
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, DType
@@ -14,16 +15,16 @@ from xrelay.interpreters.conv.windows import Windows
 from xrelay.interpreters.numerics import is_float, lowest, narrow, wide_dtype
 from xrelay.interpreters.tensor.layout import change_layout
 
-LaidOutOp: TypeAlias = PoolOp | GlobalPool2DOp
+LaidOutOp: TypeAlias = PoolOp | GlobalPool2DOp | AdaptivePoolOp
 
 
-def _images(op: LaidOutOp, data: Array) -> Array:
+def images(op: LaidOutOp, data: Array) -> Array:
     """`data` with the spatial axes last."""
     return change_layout(data, op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout"))
 
 
-def _as_stated(op: LaidOutOp, result: Array) -> Array:
-    """The opposite of `_images`."""
+def as_stated(op: LaidOutOp, result: Array) -> Array:
+    """The opposite of `images`."""
     return change_layout(result, Layout.parse(op.IMAGE_LAYOUT, "layout"), op.data_layout)
 
 
@@ -33,17 +34,17 @@ def windows_of(op: PoolOp) -> Windows:
 
 
 def _max_pool(op: PoolOp, args: PythonValues) -> PythonValues:
-    data, windows = _images(op, args[0]), windows_of(op)
+    data, windows = images(op, args[0]), windows_of(op)
     image, smallest = windows.image(data), lowest(data.dtype)
     shape = (*data.shape[: data.ndim - windows.axes], *windows.counts(image))
     result = np.full(shape, smallest, data.dtype)
     for tap in windows.taps(windows.pad(data, smallest), image):
         np.maximum(result, tap, out=result)
-    return (_as_stated(op, result),)
+    return (as_stated(op, result),)
 
 
 def _avg_pool(op: AvgPoolOp, args: PythonValues) -> PythonValues:
-    data, windows = _images(op, args[0]), windows_of(op)
+    data, windows = images(op, args[0]), windows_of(op)
     image = windows.image(data)
     padded = windows.pad(data.astype(sum_dtype(data.dtype), copy=False), 0)
     shape = (*data.shape[: data.ndim - windows.axes], *windows.counts(image))
@@ -51,7 +52,7 @@ def _avg_pool(op: AvgPoolOp, args: PythonValues) -> PythonValues:
     for tap in windows.taps(padded, image):
         total += tap
     count = windows.inside(image, include_pads=bool(op.count_include_pad.value.data))
-    return (_as_stated(op, mean_of(total, count, data.dtype)),)
+    return (as_stated(op, mean_of(total, count, data.dtype)),)
 
 
 def sum_dtype(dtype: DType) -> DType:
@@ -83,14 +84,14 @@ class PoolFunctions(InterpreterFunctions):
 
     @meaning
     def run_global_max_pool2d(self, op: pool.GlobalMaxPool2DOp, *args: Array) -> Array:
-        data = _images(op, args[0])
+        data = images(op, args[0])
         smallest = lowest(data.dtype)
         result = np.maximum.reduce(data, axis=(-2, -1), keepdims=True, initial=smallest)
-        return _as_stated(op, result)
+        return as_stated(op, result)
 
     @meaning
     def run_global_avg_pool2d(self, op: pool.GlobalAvgPool2DOp, *args: Array) -> Array:
-        data = _images(op, args[0])
+        data = images(op, args[0])
         total = np.sum(data, axis=(-2, -1), keepdims=True, dtype=sum_dtype(data.dtype))
         height, width = data.shape[-2:]
-        return _as_stated(op, mean_of(total, height * width, data.dtype))
+        return as_stated(op, mean_of(total, height * width, data.dtype))

@@ -108,4 +108,4 @@ class QnnArithmeticFunctions(InterpreterFunctions):
     @meaning
     def run_lookup(self, op: qnn.QnnLookupOp, data: Array, table: Array) -> Array:
         del op
-        return table[data.astype(np.int64) - np.iinfo(data.dtype).min]
+        return np.asarray(table[data.astype(np.int64) - np.iinfo(data.dtype).min])

@@ -7,15 +7,10 @@ from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.tensor import reorder
 from xrelay.dialects.tensor.reorder import diagonal_length
-from xrelay.interpreters.arrays import Array, counting
+from xrelay.interpreters.arrays import Array, along, counting
 from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import rounded
 from xrelay.interpreters.tensor.binary import truncated_quotient, truncated_remainder
-
-
-def along(numbers: Array, axis: int, rank: int) -> Array:
-    """Numbers as a tensor of `rank` axes that runs along one of them."""
-    return numbers.reshape([-1 if d == axis else 1 for d in range(rank)])
 
 
 def _reverse_sequence(data: Array, lengths: Array, axis: int, batch: int) -> Array:

@@ -34,6 +34,8 @@ class PassRow:
     """Whether it finds nothing to do in what it leaves."""
     keeps_special: bool = True
     """Whether NaN and infinities stay where they are: not where factors move over sums and the like."""
+    takes_scopes: bool = True
+    """Whether it takes function values, and functions of references."""
     needed: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The options with which it finds something to do in programs of the themes."""
     apart: str = ""
@@ -140,6 +142,7 @@ ROWS: Mapping[str, PassRow] = {
     ),
     "lazy-gradient-init": PassRow(
         keeps_special=False,
+        takes_scopes=False,
         inexact="zeros times NaN are zeros, and -0 plus zeros is -0, as in the original",
     ),
     "legalize": PassRow(theme="images"),
@@ -153,7 +156,7 @@ ROWS: Mapping[str, PassRow] = {
     "merge-composite": PassRow({"targets": COMPILERS}),
     "outline-compiler-functions": PassRow(before=(*PARTITIONS, "inline")),
     "outline-default-regions": PassRow(before=PARTITIONS, settles=False),
-    "partial-eval": PassRow({"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)}),
+    "partial-eval": PassRow({"max-bytes": (64, 1 << 20), "max-operations": (0, 100_000)}),
     "partition-graph": PassRow({"bind-constants": FLAG}, before=REGIONS),
     "plan-devices": PassRow({"default-device": (1, 2)}),
     "qnn-legalize": PassRow(
@@ -170,11 +173,12 @@ ROWS: Mapping[str, PassRow] = {
     "relay-opt-level-0": PassRow(keeps_special=False),
     "relay-opt-level-1": PassRow(keeps_special=False),
     "relay-opt-level-2": PassRow(keeps_special=False),
-    "relay-opt-level-3": PassRow(keeps_special=False),
+    # What level 3 makes equal is computed once for several scopes, and gets a name in the next run.
+    "relay-opt-level-3": PassRow(keeps_special=False, settles=False),
     "relay-to-tir": PassRow(is_idle=True),
     "remove-standalone-reshapes": PassRow(before=("fuse-ops",)),
     "remove-unused-functions": PassRow(before=PARTITIONS, is_idle=True),
-    "select-strategies": PassRow(before=("cpu-pipeline", "fuse-ops")),
+    "select-strategies": PassRow(before=("cpu-pipeline", "fuse-ops"), takes_scopes=False),
     "simplify-expr": PassRow({"reassociate": FLAG, "rules": RULES}, keeps_special=False),
     "simplify-fc-transpose": PassRow(apart="changes the parameters"),
     "simplify-inference": PassRow({"keep-norms": FLAG}, theme="images", keeps_special=False),

@@ -22,6 +22,7 @@ from xdsl.ir import Block, Operation, Region
 from tests.fuzz.onnx.values import Array
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.functional import ClosureOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.nn.norm import LogSoftmaxOp, SoftmaxOp
 from xrelay.dialects.shapes import is_float
@@ -30,6 +31,7 @@ from xrelay.dialects.tensor.bits import ReinterpretOp
 from xrelay.dialects.tensor.reduce import ProdOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters import numerics
+from xrelay.interpreters.core.functional import FunctionValue
 from xrelay.interpreters.relay import program_interpreter
 
 CLOSE = 8
@@ -118,12 +120,29 @@ def noisy_block(
             return operands
         if isinstance(op, scf.IfOp | scf.ForOp | scf.WhileOp):
             results = noisy_region(interpreter, op, values, noise)
+        elif isinstance(op, ClosureOp):
+            results = (noisy_function(interpreter, op, values, noise),)
         elif op.dialect_name() in ("arith", "tensor"):
             results = interpreter.run_op(op, operands)
         else:
             results = noisy_operation(interpreter, op, operands, noise)
         values.update(zip(op.results, results, strict=True))
     raise AssertionError("a block has no end")
+
+
+def noisy_function(
+    interpreter: Interpreter, op: ClosureOp, values: dict[Any, Any], noise: Noise
+) -> FunctionValue:
+    """A function value, whose operations have errors, too."""
+    captured = dict(values)
+
+    def call(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        given = (function, *inputs) if op.recursive else inputs
+        known = captured | dict(zip(op.body.block.args, given, strict=True))
+        return noisy_block(interpreter, op.body.block, known, noise)
+
+    function = FunctionValue(call)
+    return function
 
 
 def noisy_region(

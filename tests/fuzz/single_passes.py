@@ -17,7 +17,9 @@ from attribute_programs import DTYPES, THEMES
 from attribute_programs import random_program as attribute_program
 from corner_programs import ALL_DTYPES, corner_program
 from guards.passes import KINDS, values_of
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Use
 from xdsl.passes import ModulePass
 
 from tests.fuzz.fuzzer import Difference
@@ -32,6 +34,7 @@ from tests.fuzz.pass_pipelines import (
     with_inline_weights,
 )
 from tests.fuzz.pass_rows import pass_names, row
+from tests.fuzz.scopes import with_scope
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import context, parse_program
 
@@ -40,6 +43,8 @@ CORNERS = 0.4
 """The share of programs with numbers and empty tensors."""
 ATTRIBUTES = 0.4
 """The share of programs that are about attributes of operators."""
+SCOPES = (0, 0, 0, 1, 2)
+"""How many scopes these and those before get."""
 
 
 shared_context = cache(context)
@@ -74,19 +79,31 @@ class SinglePassFuzzer(PassPipelineFuzzer):
 def small_program(random: Random, theme: str) -> ModuleOp | None:
     """A program of few operations, a copy, as operators that were refused still count as uses; None if there is none."""
     share, seed = random.random(), random.randrange(10**6)
+    if share >= CORNERS + ATTRIBUTES:
+        return random_program(random)
     if share < CORNERS:
-        return corner_program(seed, random.choice(ALL_DTYPES)).module().clone()
-    if share < CORNERS + ATTRIBUTES:
+        module = corner_program(seed, random.choice(ALL_DTYPES)).module().clone()
+    else:
         chosen = theme if theme and random.random() < 0.7 else random.choice(THEMES)
         size = random.randint(2, 8)
-        return attribute_program(seed, chosen, random.choice(DTYPES), size).module().clone()
-    return random_program(random)
+        module = attribute_program(seed, chosen, random.choice(DTYPES), size).module().clone()
+    for _ in range(random.choice(SCOPES)):
+        with_scope(module, random)
+    return module
 
 
 def inputs_of(module: ModuleOp, seed: int = 0) -> list[tuple[object, ...]]:
-    """Inputs of each kind for the main function."""
-    types, rng = entry_function(module).function_type.inputs, np.random.default_rng(seed)
-    return [tuple(values_of(type_, kind, rng) for type_ in types) for kind in KINDS]
+    """Inputs of each kind for the main function; what may count the rounds of a loop is small in all."""
+    params, rng = entry_function(module).body.block.args, np.random.default_rng(seed)
+    counts = {each for each in params if any(_is_extracted(use) for use in each.uses)}
+    return [
+        tuple(values_of(each.type, KINDS[0] if each in counts else kind, rng) for each in params)
+        for kind in KINDS
+    ]
+
+
+def _is_extracted(use: Use) -> bool:
+    return isinstance(use.operation, tensor.ExtractOp) and use.index == 0
 
 
 def kinds_of(name: str) -> range:

@@ -429,11 +429,17 @@ def recorded(toy: Toy) -> list[str]:
     return done
 
 
-def test_verdicts(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def noted(toy: Toy) -> list[str]:
+    """The files whose tests are noted first."""
+    return recorded(toy)
+
+
+def test_verdicts(toy: Toy, noted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "SPARE", 1.0)
     root = toy.project.root
     before = {path: path.read_bytes() for path in root.rglob("*.py")}
-    assert recorded(toy) == ["checks/test_sums.py"]
+    assert noted == ["checks/test_sums.py"]
     assert recorded(toy) == [], "what has not changed is noted once"
     known = toy.coverage.known(files_of(toy))
     assert known.broken == ["checks/test_sums.py::test_broken"]
@@ -463,8 +469,8 @@ def test_verdicts(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     report.write(root / "build" / "report.json", {})
 
 
+@pytest.mark.usefixtures("noted")
 def test_what_has_no_time_is_not_caught(toy: Toy) -> None:
-    recorded(toy)
     verdicts: list[Verdict] = []
     known = toy.coverage.known(files_of(toy))
     selector = Selector(toy.project.root, known, toy.project.sources, toy.project.modules)
@@ -475,8 +481,8 @@ def test_what_has_no_time_is_not_caught(toy: Toy) -> None:
     assert [(each.ending.kind, each.is_caught) for each in verdicts] == [("budget", False)]
 
 
+@pytest.mark.usefixtures("noted")
 def test_likely_and_cheap_tests_are_first(toy: Toy) -> None:
-    recorded(toy)
     known = toy.coverage.known(files_of(toy))
     selector = Selector(toy.project.root, known, toy.project.sources, toy.project.modules)
     (total,) = selector.stages(find(toy.project.root, "toy/sums.py:6:16:arithmetic"))
@@ -485,8 +491,8 @@ def test_likely_and_cheap_tests_are_first(toy: Toy) -> None:
     assert len(limit) == len(known.tests), "what is computed on import can be seen anywhere"
 
 
+@pytest.mark.usefixtures("noted")
 def test_tests_of_functions_that_have_changed(toy: Toy) -> None:
-    recorded(toy)
     known = toy.coverage.known(files_of(toy))
     text = toy.project.sources[-1].data.decode()
 

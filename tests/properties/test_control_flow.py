@@ -169,6 +169,7 @@ def program(seed: int) -> tuple[ModuleOp, list[Array]]:
     return module, [*tensors, np.array(random.random() < 0.5), np.array(random.randint(-1, 3))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_nothing_that_is_read_was_written_over(
     threads: int, monkeypatch: pytest.MonkeyPatch

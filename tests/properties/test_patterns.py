@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -509,6 +510,7 @@ def may_be_computed_together(ops: Sequence[Operation]) -> bool:
     return True
 
 
+@pytest.mark.slow
 @examples(120)
 @given(programs(KINDS, size=12), tapes, st.integers(0, 3))
 def test_groups_are_the_matches_that_can_be_cut_out(

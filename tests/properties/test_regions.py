@@ -225,6 +225,7 @@ def replayed(
 # -- merging --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @examples(70)
 @given(
     programs(DENSE, size=24, reach=8),
@@ -439,6 +440,7 @@ supported = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [STRAIGHT, BRANCHING], ids=["straight", "if"])
 def test_text_between_the_passes_changes_nothing(kinds: tuple[str, ...]) -> None:
     """Regions have the numbers, and their functions the parameters, that they have when each pass reads its program."""

@@ -84,6 +84,18 @@ def one_node(
     return build([node], inputs, [untyped(name) for name in results], initializers, opset)
 
 
+def side_by_side(models: Sequence[ModelProto]) -> ModelProto:
+    """A model that has the outputs of several ones of one node, which have the same inputs."""
+    nodes: list[NodeProto] = []
+    for number, model in enumerate(models):
+        node = NodeProto()
+        node.CopyFrom(model.graph.node[0])
+        node.name, node.output[0] = f"{node.name}{number}", f"out{number}"
+        nodes.append(node)
+    first, outputs = models[0], [untyped(node.output[0]) for node in nodes]
+    return build(nodes, first.graph.input, outputs, [], first.opset_import[0].version)
+
+
 def by_import(model: ModelProto, data: Sequence[Array], **options: Any) -> tuple[Array, ...]:
     module = import_model(model, **options)
     module.verify()

@@ -110,6 +110,7 @@ def test_lit_agrees(suite: Path) -> None:
     assert {name: verdict for verdict, name in found} == expected
 
 
+@pytest.mark.slow
 def test_what_is_left_to_lit_is_run(suite: Path) -> None:
     assert run_file(write(suite, LEFT_TO_LIT["expected failure"]), suite / "t") == []
     with pytest.raises(RunLineFailed, match="exit status: 1"):

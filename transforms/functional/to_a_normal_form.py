@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.dependencies import Dependencies
@@ -78,11 +78,25 @@ def is_normal(function: func.FuncOp) -> bool:
 
 
 def _is_named(op: Operation) -> bool:
-    """Whether only the `let` behind an operation uses what it gives."""
-    users = [use.operation for each in op.results for use in each.uses]
-    if isinstance(op, ATOMS) or not users:
+    """Whether only the `let`s behind an operation use what it gives."""
+    if isinstance(op, ATOMS):
         return True
-    return isinstance(op.next_op, LetOp) and all(user is op.next_op for user in users)
+    lets = _lets_behind(op)
+    return all(use.operation is lets.get(each) for each in op.results for use in each.uses)
+
+
+def _lets_behind(op: Operation) -> dict[SSAValue, LetOp]:
+    """The `let`s that follow an operation and bind its results, one for each."""
+    found: dict[SSAValue, LetOp] = {}
+    following = op.next_op
+    while (
+        isinstance(following, LetOp)
+        and following.value.owner is op
+        and following.value not in found
+    ):
+        found[following.value] = following
+        following = following.next_op
+    return found
 
 
 class Names:
@@ -146,18 +160,19 @@ class Names:
             self._name(operand, operand)
             op.operands[i] = self.of[operand]
         if not isinstance(op, ATOMS):
-            for result in op.results:
-                self._bind(result)
+            self._bind(op)
 
-    def _bind(self, result: OpResult) -> None:
-        """Gives a result a name, unless the next operation does."""
-        following = result.op.next_op
-        if not result.uses or (isinstance(following, LetOp) and following.value is result):
-            return
-        let = LetOp(result)
-        let.result.name_hint = result.name_hint
-        Rewriter.insert_op(let, InsertPoint.after(result.op))
-        self._name(result, let.result)
+    def _bind(self, op: Operation) -> None:
+        """Gives the results of an operation names, which stand in their order behind those that they have."""
+        lets = _lets_behind(op)
+        last = op if not lets else [*lets.values()][-1]
+        for result in op.results:
+            if result.uses and result not in lets:
+                let = LetOp(result)
+                let.result.name_hint = result.name_hint
+                Rewriter.insert_op(let, InsertPoint.after(last))
+                self._name(result, let.result)
+                last = let
 
 
 @dataclass(frozen=True)

@@ -35,15 +35,12 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS, QnnProductOp
+from xrelay.dialects.qnn.products import QnnProductOp
 from xrelay.transforms.rules.legalize.blocks import PRODUCTS_OF_BLOCKS, product_of_blocks
 from xrelay.transforms.rules.legalize.bytes import product_of_bytes
 from xrelay.transforms.rules.legalize.integers import without_zero_point
 from xrelay.transforms.rules.rewriting import Emitter, apply_rule
 from xrelay.transforms.rules.rule_sets import require_rules
-
-REPLACED = QNN_PRODUCT_OPS
-"""The operators that this pass replaces."""
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,11 @@ With `use-qat`, operators all of whose operands are dequantized are rewritten on
 results dequantized.
 
 Results differ by roundings: each operator rounds to integers, and what an operator that asks for them gives is rounded,
-and clamped, to the integers of the region's end; sums of i32 wrap around. Left alone, apart from what the original leaves: channels with scales
-of their own that an operator mixes; constants that the integers of the other operand do not hold (factors to 1/128, others to a
-step); biases of integers that are no sums of products, which would overflow or count their zero point twice; averages
-that count zeros where these are not 0; 8-bit integers that change between signed and unsigned within the region;
+and clamped, to the integers of the region's end; sums of i32 wrap around; the largest of no elements is the least integer
+in a region. Left alone, apart from what the original leaves: channels with scales of their own that an operator mixes;
+constants that the integers of the other operand do not hold (factors to 1/128, others to a step); biases of integers that
+are no sums of products, which would overflow or count their zero point twice; averages that count zeros where these are not
+0, and those of nothing; 8-bit integers that change between signed and unsigned within the region;
 bodies of `relay.fused` and `relay.composite`.
 
 Source: Relay's FakeQuantizationToInteger, which rewrites some of these to other numbers, applies `nn.leaky_relu` twice,
@@ -54,6 +55,7 @@ from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
 from xrelay.transforms.rules.quantize.local import CPU_RULES, end_of_integers, field_of_tuple
 from xrelay.transforms.rules.quantize.lookups import look_up_functions
+from xrelay.transforms.rules.quantize.moving import require_elements
 from xrelay.transforms.rules.quantize.operators import MORE_RULES, RELAY_RULES
 from xrelay.transforms.rules.quantize.values import (
     Affine,
@@ -338,6 +340,7 @@ class FakeQuantizationToIntegerPass(RelayPass):
             return False
         emit = Emitter()
         try:
+            require_elements(op)
             for operand in op.operands:
                 source = operand.owner
                 if isinstance(source, Block) or operand not in regions.inputs:

@@ -11,8 +11,8 @@
 `transforms/rules/quantize/mixed_precision.py` lists which operators *always* take operands of `mixed-precision-type`, which
 *follow* their operands, and which *never* do: these get what they had before. Parameters, constants and names count as
 having fewer bits for those that follow. A value is cast once, where it is computed. An operator that does not take the
-type stays as it was, and so do those that other operations than operators, tuples and names use: calls, branches that
-end in different types, references, data types. Results of functions change their types, unless
+type stays as it was, and so do those that other operations than operators, tuples and names use: calls, loops,
+branches that end in different types, references, data types. Results of functions change their types, unless
 `keep-orig-output-dtype` is given, or something calls the function by its name.
 
 Sums of f16 and bf16 are those of f32 in this project, rounded once at the end, whatever `out_dtype` says; for
@@ -111,6 +111,8 @@ class Conversion:
                 self.join(op, [region.block for region in op.clauses])
             case scf.IfOp():
                 self.join(op, [region.block for region in op.regions if region.blocks])
+            case scf.ForOp() | scf.WhileOp():
+                self.loop(op)
             case func.ReturnOp():
                 self.end(op)
             case ApplyOp():
@@ -221,6 +223,11 @@ class Conversion:
         elif types:
             for result, type_ in zip(op.results, types[0], strict=True):
                 self.retype(result, with_dtypes(result.type, type_))
+
+    def loop(self, op: scf.ForOp | scf.WhileOp) -> None:
+        """What loops carry has the types that it had before."""
+        for each in (op, *filter(None, (region.block.last_op for region in op.regions))):
+            self.restore(each)
 
     def end(self, op: func.ReturnOp) -> None:
         """What a function returns; its type says so where nobody has to know."""

@@ -2,19 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import TupleType
 from xdsl.interpreter import Interpreter
-from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
-from xrelay.interpreters.arrays import Array, dtype_of, held_elements
+from xrelay.dialects.shapes import is_addressable
+from xrelay.interpreters.arrays import Array, held_elements, type_bytes
 from xrelay.interpreters.relay import relay_interpreter
 
 REPEATED_BYTES = 1 << 28
@@ -56,15 +53,6 @@ class Evaluator:
             )
         (result,) = self.interpreter.run_op(op, tuple(values))
         return None if byte_size(result) > limit else result
-
-
-def type_bytes(type_: Attribute) -> int:
-    """The bytes of tensors of a type, tuples included; 0 where a dimension is not known."""
-    if isinstance(type_, TupleType):
-        return sum(map(type_bytes, type_.types.data))
-    if not is_tensor_type(type_) or is_dynamic(type_):
-        return 0
-    return prod(type_.get_shape()) * dtype_of(type_.element_type).itemsize
 
 
 def byte_size(value: Any) -> int:

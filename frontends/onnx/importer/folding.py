@@ -6,8 +6,8 @@ Small results of small operands become constants at once. Other operations on co
 the pass `fold-constant` finds them; they are computed here only when a converter asks for their elements.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
@@ -16,25 +16,38 @@ from xdsl.traits import is_side_effect_free
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp, TupleOp
 from xrelay.dialects.lengths import is_open_type
+from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import element_count, is_tensor_type, types_within
+from xrelay.frontends.onnx.errors import ProgramTooLarge
 from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS
-from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.arrays import Array, held_elements, type_bytes
 from xrelay.interpreters.constants import constant_value, known_array
 from xrelay.interpreters.relay import relay_interpreter
+
+_T = TypeVar("_T")
 
 MOST_OPERANDS = 1 << 20
 """Operands with more elements are weights."""
 MOST_COMPUTED = 1 << 25
-"""Results with more elements are not computed, even where a converter asks for them."""
+"""
+Results with more elements are not computed, even where a converter asks for them; nor those of constants that repeat one
+number more often.
+"""
 
 
 class Folding:
     """The constants of one import."""
 
-    def __init__(self):
+    def __init__(self, limits: Limits):
+        self._limits = limits
         self._interpreter = relay_interpreter()
         self._computed: dict[SSAValue, Any] = {}
-        """What was asked for; None for what depends on more than constants."""
+        """What was asked for; None for what is not known."""
+        self._varying: dict[SSAValue, bool] = {}
+        """
+        Whether that depends on more than constants, which is found out first: what a whole network makes of inputs
+        is no reason to compute with its weights.
+        """
 
     def small(self, op: RelayOp) -> Any:
         """
@@ -61,27 +74,15 @@ class Folding:
         found = known_array(value)
         if found is not None:
             return found
-        stack = [value]
-        while stack:
-            each = stack[-1]
-            op = each.owner
-            if each in self._computed or isinstance(op, Block):
-                self._computed.setdefault(each, None)
-                stack.pop()
-                continue
-            missing = next((found for found in op.operands if found not in self._computed), None)
-            if missing is not None:
-                stack.append(missing)
-                continue
-            self._computed[each] = self._result(op)
-            stack.pop()
-        return self._computed[value]
+        if _walked(value, self._varying, _varies):
+            return None
+        return _walked(value, self._computed, self._result)
 
-    def _result(self, op: Operation) -> Any:
-        """What an operation computes whose operands were looked at; None where one of them is not known."""
+    def _result(self, op: Operation | Block, values: list[Any]) -> Any:
+        """What an operation computes of some values; None where one of them is not known."""
         if isinstance(op, ConstantOp):
-            return known_array(op.result)
-        values = [self._computed[operand] for operand in op.operands]
+            array = known_array(op.result)
+            return None if array is None or _repeats(array) > MOST_COMPUTED else array
         if not isinstance(op, RelayOp) or any(value is None for value in values):
             return None
         if isinstance(op, TupleOp):
@@ -89,11 +90,43 @@ class Folding:
         return self._run(op, values) if _elements(op.results[0].type) <= MOST_COMPUTED else None
 
     def _run(self, op: RelayOp, values: list[Any]) -> Any:
-        """What `op` computes of some values; None where that is not defined, or has effects."""
+        """
+        What `op` computes of some values; None where that is not defined, or has effects.
+
+        Raises ProgramTooLarge for what exceeds the limits, and InterpretationError for what there is no memory for.
+        """
         if len(op.results) != 1 or not is_side_effect_free(op) or op.undefined() is not None:
             return None
+        excess = self._limits.bytes_excess(type_bytes(op.results[0].type))
+        if excess is not None:
+            raise ProgramTooLarge(f"{op.name}: the constant that it gives has {excess}")
         (found,) = self._interpreter.run_op(op, tuple(values))
         return found
+
+
+def _varies(op: Operation | Block, operands: list[bool]) -> bool:
+    """Whether what an operation computes depends on more than constants, when that is known of its operands."""
+    return not isinstance(op, RelayOp) or any(operands)
+
+
+def _walked(
+    value: SSAValue,
+    found: dict[SSAValue, _T],
+    function: Callable[[Operation | Block, list[_T]], _T],
+) -> _T:
+    """What a function of an owner and of what is found for its operands gives for a value; each is found once."""
+    stack = [value]
+    while stack:
+        each = stack[-1]
+        operands = () if isinstance(each.owner, Block) else each.owner.operands
+        missing = [operand for operand in operands if operand not in found]
+        if missing and each not in found:
+            stack += missing
+            continue
+        stack.pop()
+        if each not in found:
+            found[each] = function(each.owner, [found[operand] for operand in operands])
+    return found[value]
 
 
 def arguments_of(value: SSAValue) -> Iterator[BlockArgument]:
@@ -109,6 +142,11 @@ def arguments_of(value: SSAValue) -> Iterator[BlockArgument]:
                 if operand not in seen:
                     seen.add(operand)
                     stack.append(operand)
+
+
+def _repeats(array: Array) -> int:
+    """How many elements of an array only repeat others, which are not in memory but would be computed with."""
+    return array.size - held_elements(array).size
 
 
 def _elements(type_: Attribute) -> int:

@@ -97,7 +97,7 @@ class Builder:
         self.limits = limits
         self.created: list[Operation] = []
         self._constant_bytes = 0
-        self._folding = Folding()
+        self._folding = Folding(limits)
         self.narrow: dict[SSAValue, Narrow] = {}
         """The element types of values that hold others for them."""
 
@@ -136,6 +136,12 @@ class Builder:
             self.narrow[value] = narrow
         return value
 
+    def require_operations(self, count: int, name: str) -> None:
+        """Raises ProgramTooLarge when as many operations more would be too many."""
+        excess = self.limits.nodes_excess(len(self.created) + count)
+        if excess is not None:
+            raise ProgramTooLarge(f"with '{name}' the program has {excess}")
+
     def known(self, value: SSAValue) -> Array | None:
         """The elements of a value that depends on constants alone, None for other values."""
         return self._folding.known(value)
@@ -145,9 +151,7 @@ class Builder:
         op.location = NameLoc(StringAttr(name), op.location)
         op.results[0].name_hint = identifier(name)
         self.created.append(op)
-        excess = self.limits.nodes_excess(len(self.created))
-        if excess is not None:
-            raise ProgramTooLarge(f"with '{name}' the program has {excess}")
+        self.require_operations(0, name)
         return op.results[0]
 
 
@@ -345,13 +349,15 @@ class Node:
     def known(self, index: int, what: str, *, decides_sizes: bool = False) -> Array:
         """
         The elements of an input that must be a constant: a shape, an axis, a number; or with `decides_sizes` data that the size
-        of the result depends on.
+        of the result depends on: their places, which a table of this size can hold.
         """
         value = self.input(index)
         array = self.known_value(value)
         if array is None:
             reason = f"input {index} ('{what}') is not a constant"
             raise UnknownValue(reason, value, decides_sizes=decides_sizes)
+        if decides_sizes:
+            require_table(array.shape, f"what is computed of input {index} ('{what}')")
         return array
 
     def known_lengths(self, index: int, what: str) -> list[int]:
@@ -401,6 +407,10 @@ class Node:
     def operation_count(self) -> int:
         """How many operations the import has made so far."""
         return len(self._builder.created)
+
+    def require_operations(self, count: int) -> None:
+        """Raises ProgramTooLarge when the operations that a node is about to make would be too many."""
+        self._builder.require_operations(count, self.label)
 
     def inline(self, body: Body) -> list[SSAValue]:
         """The outputs of a function that defines the node."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from onnx import FunctionProto, NodeProto, TensorProto
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import SSAValue
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from xrelay.frontends.onnx.errors import (
     BodiesTooDeep,
@@ -207,8 +207,9 @@ class Scope:
             if self.depth > 0:
                 raise
             raise OnnxImportError(f"{error}: {what(proto)} ({proto.op_type})") from None
-        except (OnnxImportError, VerifyException) as error:
-            line = f"{what(proto)} ({proto.op_type}): {error}"
+        except (OnnxImportError, VerifyException, InterpretationError, MemoryError) as error:
+            reason = f"not enough memory: {error}" if isinstance(error, MemoryError) else str(error)
+            line = f"{what(proto)} ({proto.op_type}): {reason}"
             if isinstance(error, ProgramTooLarge):
                 raise ProgramTooLarge(line) from None
             if self.depth > 0:

@@ -910,7 +910,7 @@ func.func @repeat_1(%x: tensor<2x3xf32>) {
 
 // -----
 
-// CHECK: 'slice_mode' is "step", accepted are "end" and "size"
+// CHECK: 'slice_mode' is "step", accepted is "end" or "size"
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "strided_slice_1"
 func.func @strided_slice_1(%x: tensor<2x3xf32>) {
@@ -952,7 +952,7 @@ func.func @strided_slice_3(%x: tensor<2x3xf32>) {
 
 // Padding.
 
-// CHECK: 'pad_mode' is "wrap", accepted are "constant", "edge" and "reflect"
+// CHECK: 'pad_mode' is "wrap", accepted is "constant" or "edge" or "reflect"
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "pad_1"
 func.func @pad_1(%x: tensor<2x3xf32>, %v: tensor<f32>) {
@@ -1136,7 +1136,7 @@ func.func @take_2(%x: tensor<2x3xf32>, %i: tensor<4xi1>) {
 
 // -----
 
-// CHECK: 'mode' is "raise", accepted are "clip", "wrap" and "fast"
+// CHECK: 'mode' is "raise", accepted is "clip" or "wrap" or "fast"
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "take_3"
 func.func @take_3(%x: tensor<2x3xf32>, %i: tensor<4xi64>) {

@@ -92,3 +92,15 @@ func.func @keep_numbers(%x: tensor<1x2x4x4xui8>, %u: tensor<f32>, %w: tensor<2x2
   %5 = relay.nn.global_avg_pool2d %0 : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
   return %1, %3, %4, %5 : tensor<1x2x4x4xui8>, tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>
 }
+
+// The largest of no elements is an infinity.
+// CHECK-LABEL: func.func @keep_reductions_of_nothing
+// CHECK: relay.qnn.dequantize
+// CHECK-NEXT: relay.max {{.*}} -> tensor<3xf32>
+func.func @keep_reductions_of_nothing(%x: tensor<0x3xui8>) -> tensor<3xf32> {
+  %s = relay.constant dense<0.5> : tensor<f32>
+  %z = relay.constant dense<3> : tensor<i32>
+  %0 = relay.qnn.dequantize %x, %s, %z : (tensor<0x3xui8>, tensor<f32>, tensor<i32>) -> tensor<0x3xf32>
+  %1 = relay.max %0 {axis = array<i64: 0>} : (tensor<0x3xf32>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}

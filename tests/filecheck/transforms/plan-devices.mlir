@@ -66,6 +66,42 @@ func.func private @called(%p: tensor<2xf32>, %q: tensor<2xf32>) -> tensor<2xf32>
 
 // -----
 
+// What a loop carries is on one device.
+// CHECK-LABEL: func.func @loop
+// CHECK: scf.condition(%a) %a, %b
+// CHECK: [[E:%.*]] = relay.exp %b
+// CHECK-NEXT: [[S:%.*]] = arith.constant false
+// CHECK-NEXT: scf.yield [[S]], [[E]]
+// CHECK: func.return
+func.func @loop(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %go = tensor.extract %c[] : tensor<i1>
+  %0, %1 = scf.while (%a = %go, %b = %x) : (i1, tensor<2xf32>) -> (i1, tensor<2xf32>) {
+    scf.condition(%a) %a, %b : i1, tensor<2xf32>
+  } do {
+  ^bb0(%a: i1, %b: tensor<2xf32>):
+    %2 = relay.exp %b : (tensor<2xf32>) -> tensor<2xf32>
+    %stop = arith.constant false
+    scf.yield %stop, %2 : i1, tensor<2xf32>
+  }
+  return %1 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: scf.while: what the loop carries would be on device 1:0 and device 2:0, expected one device, or on_device where a copy is meant
+func.func @torn_loop(%c: tensor<i1>, %x: tensor<2xf32> {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>}, %y: tensor<2xf32> {virtual_device = #relay.virtual_device<2 : i64, 0 : i64, "", unit>}) -> tensor<2xf32> {
+  %go = tensor.extract %c[] : tensor<i1>
+  %0, %1 = scf.while (%a = %go, %b = %x) : (i1, tensor<2xf32>) -> (i1, tensor<2xf32>) {
+    scf.condition(%a) %a, %b : i1, tensor<2xf32>
+  } do {
+  ^bb0(%a: i1, %b: tensor<2xf32>):
+    scf.yield %a, %y : i1, tensor<2xf32>
+  }
+  return %1 : tensor<2xf32>
+}
+
+// -----
+
 // CHECK: relay.add %sum{{.*}}: its operands and results would be on device 1:0 and device 2:0, expected one device, or on_device where a copy is meant
 func.func @contradiction(%a: tensor<2xf32> {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>}, %b: tensor<2xf32> {virtual_device = #relay.virtual_device<2 : i64, 0 : i64, "", unit>}) -> tensor<2xf32> {
   %sum = relay.add %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>

@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p to-a-normal-form %s | filecheck %s
+// RUN: xdsl-opt -p to-a-normal-form,to-a-normal-form %s | filecheck %s
 // RUN: xdsl-opt -p to-a-normal-form,to-graph-normal-form %s | filecheck %s --check-prefix GRAPH
 // RUN: xrelay-opt -p to-a-normal-form -t relay-text %s | filecheck %s --check-prefix TEXT
 

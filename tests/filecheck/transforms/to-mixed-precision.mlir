@@ -93,3 +93,20 @@ func.func @tuples(%x: tensor<2x2xf32>) -> tensor<1x2xf32> {
   }
   return %2 : tensor<1x2xf32>
 }
+
+// What a loop carries stays as it was.
+// CHECK-LABEL: func.func private @loop
+// CHECK: scf.while
+// CHECK: [[D:%.*]] = relay.nn.dense {{.*}} -> tensor<2x2xf16>
+// CHECK-NEXT: [[W:%.*]] = relay.cast [[D]] {{.*}} -> tensor<2x2xf32>
+// CHECK-NEXT: scf.yield %a{{.*}}, [[W]] : i1, tensor<2x2xf32>
+func.func private @loop(%c: i1, %x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0, %1 = scf.while (%a = %c, %b = %x) : (i1, tensor<2x2xf32>) -> (i1, tensor<2x2xf32>) {
+    scf.condition(%a) %a, %b : i1, tensor<2x2xf32>
+  } do {
+  ^bb0(%a: i1, %b: tensor<2x2xf32>):
+    %2 = relay.nn.dense %b, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    scf.yield %a, %2 : i1, tensor<2x2xf32>
+  }
+  return %1 : tensor<2x2xf32>
+}

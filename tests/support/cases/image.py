@@ -7,6 +7,7 @@ import numpy as np
 from graphs import Graph
 from xdsl.dialects.builtin import f32, f64, i8, i32
 
+from cases.kernel import share
 from cases.table import CaseTable
 from xrelay.dialects.image import resize as image
 from xrelay.dialects.image import sampling
@@ -48,7 +49,7 @@ def resize(g: Graph, method: str) -> None:
 def resize_dtypes(g: Graph, dtype: str) -> None:
     for method in METHODS:
         x = g.input(g.numbers(dtype, 2, 2, 4, 5))
-        for out in (None, f32, i8, i32):
+        for out in share(dtype, (None, f32, i8, i32)):
             g.show(image.Resize2DOp(x, (7, 3), method=method, out_dtype=out))
         crop: dict[str, Any] = {"coordinate_transformation_mode": "tf_crop_and_resize"}
         g.show(
@@ -70,7 +71,8 @@ def crop_and_resize(g: Graph, dtype: str) -> None:
     boxes[0], boxes[1], boxes[2, 1] = (0, 0, 1, 1), (1, 1, 0, 0), np.nan
     boxes[3, 2] = np.inf
     numbers = np.array([0, 1, 1, 0, 7, -3], np.int32)
-    for method, size in product(("bilinear", "nearest_neighbor"), ((3, 4), (1, 6), (4, 1))):
+    sizes = (3, 4), (1, 6), (4, 1)
+    for method, size in share(dtype, product(("bilinear", "nearest_neighbor"), sizes)):
         for layout, shape in (("NCHW", (2, 3, 5, 6)), ("NHWC", (2, 5, 6, 18))):
             x = g.input(g.numbers(dtype, *shape))
             operands = x, g.input(boxes), g.input(numbers)
@@ -103,7 +105,9 @@ def affine_grid(g: Graph, dtype: str) -> None:
 def grid_sample(g: Graph, dtype: str) -> None:
     special = np.array([-1, 1, 0, -3, 3, 0.5, np.nan, np.inf, -np.inf, 1e30, -7.25, 1.0625])
     modes = product(("zeros", "border", "reflection"), (True, False))
-    for (padding, corners), method in product(modes, ("bilinear", "nearest", "bicubic")):
+    for (padding, corners), method in share(
+        dtype, product(modes, ("bilinear", "nearest", "bicubic"))
+    ):
         options: dict[str, Any] = {"padding_mode": padding, "align_corners": corners}
         for image_shape in ((3, 4), (1, 5)):
             places = g.rng.uniform(-2, 2, (2, 2, 3, 9))

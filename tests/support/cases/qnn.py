@@ -155,10 +155,10 @@ def quantised_leaky_relu(g: Graph, dtype: str) -> None:
 def lookups(g: Graph, dtype: str) -> None:
     info = np.iinfo(dtype)
     every = g.input(np.arange(info.min, info.max + 1).astype(dtype))
-    some = g.input(g.numbers(dtype, 3, 21))
+    some, one = g.input(g.numbers(dtype, 3, 21)), g.input(g.numbers(dtype))
     for of in ("int8", "uint8", "float32"):
         table = g.constant(np.random.default_rng(3).permutation(256).astype(np.uint8).astype(of))
-        for data in (every, some):
+        for data in (every, some, one):
             g.show(qnn_arithmetic.QnnLookupOp(data, table))
 
 

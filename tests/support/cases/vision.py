@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from graphs import Graph
 
+from cases.kernel import share
 from cases.table import CaseTable
 from xrelay.dialects.vision import nms as vision
 from xrelay.dialects.vision import regions
@@ -45,7 +46,7 @@ def valid_counts(g: Graph, dtype: str) -> None:
 @TABLE.each((vision.NonMaxSuppressionOp,), ("float32", "float16", "float64"))
 def suppression(g: Graph, dtype: str) -> None:
     options = list(product((False, True), (-1, 5), (-1, 0), (True, False), (False, True)))
-    for i, (force, top, identity, indices, bottom) in enumerate(options):
+    for i, (force, top, identity, indices, bottom) in share(dtype, enumerate(options), 3):
         batch, count = ((2, 19), (1, 33), (3, 1), (1, 0))[(i + i // 4) % 4]
         data = g.input(rows(g, dtype, batch, count))
         valid = g.input(g.rng.integers(-1, count + 3, batch).astype(np.int32))
@@ -149,7 +150,7 @@ def pooled_regions(g: Graph, dtype: str) -> None:
     rois = g.input(np.concatenate([numbers, corners], 1).astype(dtype))
     for layout, shape in (("NCHW", (2, 3, 8, 9)), ("NHWC", (2, 8, 9, 18))):
         x = g.input(g.small(dtype, *shape, low=-50, high=50))
-        for size, scale in (((2, 3), 0.5), ((1, 1), 1.0), ((4, 4), 0.3)):
+        for size, scale in share(dtype, (((2, 3), 0.5), ((1, 1), 1.0), ((4, 4), 0.3))):
             g.show(regions.RoiPoolOp(x, rois, size, scale, layout=layout))
             for ratio, mode in product((-1, 2), ("avg", "max")):
                 options: dict[str, Any] = {"sample_ratio": ratio, "mode": mode, "layout": layout}

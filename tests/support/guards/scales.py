@@ -416,5 +416,17 @@ for name, shape, steps in (
 ):
     dtype = "int32" if name == "integers" else "float32"
     FORWARD.keeps(name, layers(shape, *steps, dtype=dtype))
+A_ROW, END = (1, 4), dense(4, 4)
+FORWARD.changes("the left of two rows", layers(A_ROW, LAST, plus(1, 4), END))
+FORWARD.keeps("the right of two rows", layers(A_ROW, LAST, plus(1, 4, left=True), END))
+CPU_FORWARD.changes("the right of two rows", layers(A_ROW, LAST, plus(1, 4, left=True), END))
+
+
+def doubled(g: GuardGraph) -> None:
+    scaled = g.op(MultiplyOp(g.x(1, 4), g.c(C)))
+    g.show(DenseOp(g.op(AddOp(scaled, scaled)), g.w(4, 4)))
+
+
+FORWARD.keeps("both sides of a sum", doubled)
 FORWARD.keeps("used twice", layers(IMAGE, times(4, 1, 1), COMPUTED, again=0))
 TABLES = (CPU_BACKWARD, CPU_FORWARD, CPU_CONSTANT, BACKWARD, FORWARD)

@@ -90,6 +90,17 @@ def test_inputs_are_checked(growing: Path, inputs: Any, message: str) -> None:
         xrelay.interpret(growing, inputs)
 
 
+def test_results_are_limited() -> None:
+    model, given = (
+        parser.parse_model(SUM),
+        {"x": np.ones((4, 3), np.float32), "y": np.ones(3, np.float32)},
+    )
+    assert xrelay.interpret(model, given, max_bytes=48)["z"].shape == (4, 3)
+    message = r"interpreted: relay.add: its results have 48 bytes, the limit \(max_bytes\) is 47"
+    with pytest.raises(xrelay.CompileError, match=message):
+        xrelay.interpret(model, given, max_bytes=47)
+
+
 def test_the_command(growing: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     x = np.ones((1, 3), np.float32)
     np.save(tmp_path / "x.npy", x)

@@ -173,6 +173,7 @@ def test_contract_allows_roundings(dtype: str) -> None:
     assert wrong is not None and "differs in 1 of 2 elements, at [1]: 3" in wrong
 
 
+@pytest.mark.slow
 def test_contract_of_a_simulated_backend(tmp_path: Path) -> None:
     path = tmp_path / "npu.toml"
     path.write_text(COSTS)

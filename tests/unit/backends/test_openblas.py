@@ -10,11 +10,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
 import xrelay
+from xrelay.analysis.facts.names import short_name
 from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import Array, RegionOptions
 from xrelay.backends.discovery import find_backend
 from xrelay.backends.region_builder import RegionBuilder
-from xrelay.backends.regions import compile_region, nested, operator_name, region_operators
+from xrelay.backends.regions import compile_region, nested, region_operators
 from xrelay.compiler import context
 from xrelay.contract import check, contract_cases, patterns_without_example
 from xrelay.dialects.conv.conv import Conv2DOp
@@ -151,7 +152,7 @@ def test_products_of_a_program() -> None:
     right = interpret(module, inputs)
     partition(module, find_backends(["openblas"]))
     taken = [
-        operator_name(op)
+        short_name(op)
         for function in module.ops
         if isinstance(function, func.FuncOp) and compiler_of(function) == "openblas"
         for op in region_operators(function)

@@ -269,6 +269,7 @@ def test_openvino_tells_the_precision_that_it_chose(small: Callable[[str], Job],
     assert [results[name].precision for name in engines] == ["f32", chosen]
 
 
+@pytest.mark.slow
 def test_a_worker_says_why_an_engine_does_not_run(small: Callable[[str], Job], tmp_path: Path):
     with pytest.raises(WorkerFailed, match="^OnnxImportError: .*Nonsense"):
         Workers(tmp_path).load(XRELAY, small("Nonsense"))

@@ -135,6 +135,7 @@ def test_leaky_relu_of_integers(alpha: float, values: Any):
     same(evaluate(lambda x: unary.LeakyReluOp(x, alpha), values), expected)
 
 
+@pytest.mark.slow
 @given(data=st.data(), dtype=st.sampled_from(["int8", "uint8", "int64", "uint64"]))
 @run_settings
 def test_mean_of_integers(data: st.DataObject, dtype: str):

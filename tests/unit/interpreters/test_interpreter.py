@@ -13,11 +13,19 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 from xrelay.dialects.core import annotation
 from xrelay.dialects.core import values as core
 from xrelay.dialects.core.blob import Blob, BlobAttr
-from xrelay.dialects.tensor import indexing, reshape, transform
+from xrelay.dialects.tensor import indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import dtype_of, element_type_of, type_of
 from xrelay.interpreters.constants import constant_array, constant_op
 from xrelay.interpreters.relay import interpret
+
+
+def test_memory_that_the_system_does_not_have():
+    message = (
+        "relay.exp: not enough memory to compute tensor<70368744177664xf64>: Unable to allocate"
+    )
+    with pytest.raises(InterpretationError, match=message):
+        evaluate(lambda: unary.ExpOp(constant_op(np.broadcast_to(0.0, [2**46])).result))
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=str)

@@ -241,6 +241,7 @@ def ask() -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split(None, 1)
 
 
+@pytest.mark.slow
 def test_llvm_is_asked_for_the_processor_once(folder: Path) -> None:
     (first, expected), (second, found) = ask(), ask()
     assert (first, second) == ("True", "False")
@@ -264,6 +265,7 @@ def test_llvm_is_asked_for_the_processor_once(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_load_needs_no_llvm(folder: Path) -> None:
     model = folder / "m.mlir"
     model.write_text(

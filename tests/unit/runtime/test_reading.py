@@ -139,6 +139,7 @@ def test_models_that_are_no_files_with_a_cache(
         xrelay.compile(name)
 
 
+@pytest.mark.slow
 def test_a_model_from_the_pipe_of_a_shell(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def test_bad_usage(cmd: Command, arguments: list[str]) -> None:
     assert "usage: xrelay" in result.err
 
 
+@pytest.mark.slow
 def test_commands_are_installed(folder: Path) -> None:
     """One run through the installed script, as people start it."""
     script = Path(sys.executable).with_name("xrelay")
@@ -82,6 +83,7 @@ def test_commands_are_installed(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_reader_that_leaves_early_is_no_error(folder: Path) -> None:
     """`xrelay explain model | head -n 1`."""
     reader, writer = os.pipe()

@@ -354,6 +354,7 @@ def test_names_stay_text(cmd: Command, hostile: Path) -> None:
     assert cmd("view", hostile, "-o", hostile.with_suffix(".dot")).code == 0
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_data_in_scripts(text: str) -> None:
     written = script_json([text])

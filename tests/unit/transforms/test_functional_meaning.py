@@ -149,6 +149,7 @@ def _is_input(type_: Attribute) -> bool:
     return all(map(is_tensor_type, fields))
 
 
+@pytest.mark.slow
 def test_programs_of_the_original():
     """Those that take tensors and can be interpreted."""
     seen: set[str] = set()

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice, product
+from random import Random
 
 import numpy as np
 import pytest
@@ -18,16 +19,19 @@ from tests.fuzz.fuzzer import Difference
 from tests.fuzz.meaning import Meaning
 from tests.fuzz.pass_pipelines import parsed
 from tests.fuzz.pass_rows import pass_names, register_compilers, row, specs
+from tests.fuzz.scopes import with_scope
 from tests.fuzz.single_passes import check_alone, inputs_of, kinds_of, shared_context
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.tools.universe import XRELAY_UNIVERSE
 from xrelay.transforms.rules.pass_sequence import PassSequence
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 
-LARGE = 21
+LARGE = 15
 """The large programs of a pass, which are run on all kinds of inputs."""
 SMALL = 120
 """The small ones, which are run on one kind."""
+SCOPED = 96
+"""Programs with scopes, of which each pass gets every sixth, another one than its neighbours."""
 
 STOCK = [each for dtype in DTYPES[1:] for each in (DTYPES[0], dtype)]
 """Every second program is of f32, for which most rewrites are."""
@@ -68,6 +72,19 @@ def small_programs() -> tuple[Program, ...]:
         else:
             graph = random_program(seed, theme, dtype, 4)
         found.append(program(theme, f"small {theme} {dtype} {seed}", graph.module(), seed))
+    return tuple(found)
+
+
+@cache
+def scoped_programs() -> tuple[Program, ...]:
+    """Of all themes, with branches, loops, function values, functions, tuples and names."""
+    found: list[Program] = []
+    for seed in range(SCOPED):
+        theme, random = THEMES[seed % len(THEMES)], Random(seed)
+        module = random_program(seed, theme, DTYPES[seed % 4], 8).module().clone()
+        for _ in range(1 + seed % 3):
+            with_scope(module, random)
+        found.append(program(theme, f"scoped {theme} {seed}", module, seed))
     return tuple(found)
 
 
@@ -130,6 +147,16 @@ SINGLE = [
 def test_results_of_small_programs_stay(name: str):
     variants, kinds = list(specs(name)), kinds_of(name)
     for number, program in enumerate(small_programs()):
+        kind = kinds[number // len(variants) % len(kinds)]
+        changes(name, variants[number % len(variants)], program, [kind])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in SINGLE if row(name).takes_scopes])
+def test_results_of_programs_with_scopes_stay(name: str):
+    variants, kinds = list(specs(name)), kinds_of(name)
+    first = SINGLE.index(name) % 6
+    for number, program in enumerate(scoped_programs()[first::6]):
         kind = kinds[number // len(variants) % len(kinds)]
         changes(name, variants[number % len(variants)], program, [kind])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.utils.exceptions import PassFailedException
 
 from tests.fuzz.roundings import noisy_results, unexplained
+from tests.fuzz.scopes import with_scope
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.pool.pool import MaxPool1DOp
 from xrelay.dialects.qnn.conversion import QnnQuantizeOp
@@ -148,8 +150,10 @@ def test_more_bits_mean_the_same(theme: str):
     step = ToMixedPrecisionPass("float64", 2, keep_orig_output_dtype=True)
     changed = 0
     for seed in range(8):
-        graph = random_program(seed, theme, "float32")
-        module, types = graph.module(), graph.block.arg_types
+        module = random_program(seed, theme, "float32").module().clone()
+        for _ in range(seed % 3):
+            with_scope(module, Random(seed))
+        types = main_function(module).body.block.arg_types
         after = mixed(module, step)
         changed += not module.is_structurally_equivalent(after)
         for kind in KINDS:
@@ -163,6 +167,13 @@ def test_more_bits_mean_the_same(theme: str):
 def _noisy(module: ModuleOp, inputs: Sequence[Any], noise: Any) -> list[Array]:
     with np.errstate(all="ignore"):
         return [array for value in noisy_results(module, inputs, noise) for array in leaves(value)]
+
+
+def test_constants_fit_into_more_bits():
+    g = Quantized()
+    g.show(DenseOp(g.x(2, 3), g.c(np.full((2, 3), 3e38))))
+    step = ToMixedPrecisionPass("float64", constants_only=True, rules="cpu")
+    assert not mixed(g.module(), step).is_structurally_equivalent(g.module())
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "f16"])

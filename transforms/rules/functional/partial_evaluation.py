@@ -15,7 +15,6 @@ from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.facts.steps import Step, run
 from xrelay.analysis.facts.symbols import Symbols
-from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, MatchOp, constructor_name
 from xrelay.dialects.core.annotation import AnnotationOp
@@ -25,7 +24,6 @@ from xrelay.dialects.core.functional import (
     ApplyOp,
     ClosureOp,
     GlobalVarOp,
-    InstantiateOp,
     LetOp,
     replace_type_vars,
 )
@@ -36,6 +34,7 @@ from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.core.functional import values_from_outside
 from xrelay.transforms.rules.called_bodies import keeps_function
 from xrelay.transforms.rules.evaluating import Evaluator
+from xrelay.transforms.rules.functional.atoms import ATOMS, settle_atoms
 from xrelay.transforms.rules.functional.partial_values import (
     Cell,
     Circles,
@@ -54,9 +53,6 @@ from xrelay.transforms.rules.functional.partial_values import (
     types_of_call,
 )
 from xrelay.transforms.rules.functional.specializing import retype
-
-ATOMS = (ConstructorOp, GlobalVarOp, InstantiateOp, tensor.ExtractOp)
-"""Operations that need no name. They go at the end where nothing uses them."""
 
 UNEVALUATED = (AnnotationOp, DeviceOp)
 """Operators that say where or by whom something is computed."""
@@ -96,10 +92,7 @@ class PartialEvaluation:
             old = op.detach_region(0)
             op.add_region(body)
             old.drop_all_references()
-            for each in walk(op, reverse=True, region_first=True):
-                if isinstance(each, ATOMS) and not any(result.uses for result in each.results):
-                    each.detach()
-                    each.erase()
+            settle_atoms(op)
 
     def _body(self, function: Function) -> Step[Region]:
         """The region that a function becomes, of whose arguments nothing is known."""
@@ -375,9 +368,11 @@ class PartialEvaluation:
             scope[op.results[0]] = self._named(op, new, out)
             return
         new.location = op.location
-        out.add_op(new)
-        for old, result in zip(op.results, new.results, strict=True):
-            scope[old] = self.make(result)
+        lets = list(map(LetOp, new.results))
+        out.add_ops([new, *lets])
+        for old, let in zip(op.results, lets, strict=True):
+            let.result.name_hint = old.name_hint
+            scope[old] = self.make(let.result)
 
     def _named(
         self, op: Operation, new: Operation, out: Block, static: Static | None = None

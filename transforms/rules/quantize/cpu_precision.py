@@ -66,6 +66,6 @@ def holds(dtype: Attribute, value: SSAValue) -> bool:
     array = attribute_array(value.owner.value, value.owner.result.type)
     if array is None:
         return True
-    largest = float(cast(Any, ml_dtypes).finfo(dtype_of(dtype)).max)  # partly untyped
+    largest = np.float64(cast(Any, ml_dtypes).finfo(dtype_of(dtype)).max)  # partly untyped
     finite = np.where(np.isfinite(array), np.abs(array), 0)
     return bool((finite <= largest).all())

@@ -50,7 +50,7 @@ from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import known_array
 from xrelay.interpreters.qnn.parameters import quantized
 from xrelay.transforms.rules.quantize.axes import MORE_MOVES, RELAY_MOVES
-from xrelay.transforms.rules.quantize.moving import moved
+from xrelay.transforms.rules.quantize.moving import moved, require_elements
 from xrelay.transforms.rules.quantize.operators import RELAY_RULES
 from xrelay.transforms.rules.quantize.products import PRODUCTS, product_of_integers
 from xrelay.transforms.rules.quantize.values import Affine, Kept, Quantized, Site, dequantized
@@ -91,6 +91,7 @@ def _same(op: RelayOp, site: Site) -> Quantized:
         raise Kept(f"{op.name} computes numbers between others")
     if isinstance(op, SplitOp | TopkOp):
         return RELAY_RULES[type(op)].build(op, [data], site)
+    require_elements(op)
     kind = moved(op, data.affine)
     rest = op.operands[1:]
     return Quantized(site.folded(type(op).of([data.value, *rest], op.properties)), kind)

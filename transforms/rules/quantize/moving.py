@@ -12,6 +12,7 @@ from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.qnn.conversion import QnnQuantizeOp
 from xrelay.dialects.shapes import element_type_of, shape_of
 from xrelay.dialects.tensor.binary import MaximumOp, MinimumOp
+from xrelay.dialects.tensor.reduce import ReductionOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.dialects.tensor.transform import SplitOp
@@ -41,6 +42,12 @@ def moved(op: Operation, kind: Affine) -> Affine:
     if axis is None:
         raise Kept(f"{op.name} mixes channels that have scales of their own")
     return replace(kind, axis=axis)
+
+
+def require_elements(op: Operation) -> None:
+    """Raises Kept for reductions of nothing, whose infinities and NaN are no integers."""
+    if isinstance(op, ReductionOp) and 0 in shape_of(op.data) and 0 not in shape_of(op.results[0]):
+        raise Kept(f"{op.name} reduces no elements")
 
 
 def on_integers(op: RelayOp, args: list[Quantized], site: Site) -> SSAValue:

@@ -39,7 +39,13 @@ from xrelay.dialects.tensor.unary import (
 from xrelay.transforms.rules.emitting import cast
 from xrelay.transforms.rules.quantize.axes import MORE_MOVES
 from xrelay.transforms.rules.quantize.constants import held_constant
-from xrelay.transforms.rules.quantize.moving import MOVING_RULES, moved, on_integers, same
+from xrelay.transforms.rules.quantize.moving import (
+    MOVING_RULES,
+    moved,
+    on_integers,
+    require_elements,
+    same,
+)
 from xrelay.transforms.rules.quantize.products import PRODUCT_RULES
 from xrelay.transforms.rules.quantize.values import (
     Affine,
@@ -170,6 +176,7 @@ def _counts_padding(op: AvgPool2DOp) -> bool:
 
 def _mean(op: MeanOp, args: list[Quantized], site: Site) -> Quantized:
     """Sums have twice the width at least."""
+    require_elements(op)
     kind = args[0].affine
     wide = cast(site.emit, args[0].value, i64 if kind.dtype == i32 else i32)
     result = on_integers(op, [Quantized(wide, kind)], site)

@@ -138,11 +138,6 @@ def global_pool(pools: str, reduces: str) -> Emitter:
     return emit
 
 
-def _adaptive_windows(length: int, count: int) -> list[tuple[int, int]]:
-    """Where each of `count` windows on an axis begins and ends."""
-    return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
-
-
 def adaptive_pool_node(pools: str, reduces: str) -> Emitter:
     """
     A pool, where the windows of each axis have one size and one distance; otherwise, axis by axis,
@@ -155,7 +150,7 @@ def adaptive_pool_node(pools: str, reduces: str) -> Emitter:
             targets = op.output_size.get_values() or image
             if 0 in image:
                 raise NotExpressible("'data' has images without elements")
-            windows = list(map(_adaptive_windows, image, targets))
+            windows = list(map(adaptive_pool.adaptive_windows, image, targets))
             sizes = [{end - start for start, end in axis} for axis in windows]
             steps = [
                 {later[0] - earlier[0] for earlier, later in pairwise(axis)} or {1}

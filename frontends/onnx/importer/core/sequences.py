@@ -112,6 +112,7 @@ def split(node: Node) -> SSAValue:
             lengths = [size] * whole + [rest] * (rest > 0)
     if sum(lengths) != shape[axis]:
         raise OnnxImportError(f"parts of {lengths} elements of an axis of {shape[axis]}")
+    node.require_operations(len(lengths) * (2 if squeezed else 1))
     parts: list[SSAValue] = []
     start = 0
     for each in lengths:

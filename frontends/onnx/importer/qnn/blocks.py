@@ -19,7 +19,11 @@ def matmul_of_bits(node: Node) -> SSAValue:
     MatMulNBits: a product with a matrix [N, K] of 2, 4 or 8 bits, in blocks of a row with a scale each, and a zero point,
     which is the middle of the range where it is absent. `accuracy_level` is the least accuracy that is asked for: f32.
     """
-    node.ignore("accuracy_level", "weight_prepacked")
+    node.ignore("accuracy_level")
+    if node.integer("weight_prepacked", 0):
+        raise UnsupportedNode(
+            "'weight_prepacked' is set: the weights lie as one GPU's code reads them"
+        )
     rows, depth = node.integer("N"), node.integer("K")
     bits, size = node.integer("bits", 4), node.integer("block_size")
     if bits not in WIDTHS:

@@ -86,6 +86,7 @@ def check_order(found: FusionPlan) -> None:
                     assert place[id(source)] < place[id(group)]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(seeds, limits, st.sampled_from([1, 4, 256]))
 def test_meaning_and_order(seed: int, limit: int, max_depth: int) -> None:

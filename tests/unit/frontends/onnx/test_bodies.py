@@ -250,6 +250,7 @@ def test_loop(trips: int | None, last: int | None):
     require_equal(by_import(model, data), by_onnxruntime(model, data))
 
 
+@pytest.mark.slow
 def test_loops_that_are_not_unrolled():
     with pytest.raises(OnnxImportError, match=f"more than {MAX_ROUNDS} rounds"):
         import_model(looping(MAX_ROUNDS + 1))

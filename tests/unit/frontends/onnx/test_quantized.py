@@ -155,6 +155,7 @@ PACKED = np.zeros((6, 2, 8), np.uint8)
 WRONG_BITS: list[tuple[str, dict[str, int], list[Array]]] = [
     ("'block_size' is 24, expected a power of two from 16 on", {"block_size": 24}, []),
     ("'bits' is 3, expected 2, 4 or 8", {"bits": 3}, []),
+    ("'weight_prepacked' is set", {"weight_prepacked": 1}, []),
     (r"input 'B' has the shape \[6, 2, 8\], expected \[6, 3, 8\]", {"K": 33}, []),
     (r"input 'zero_points' has the shape \[5\], expected \[6, 1\]", {}, [np.zeros(5, np.uint8)]),
     (r"input 0 \('A'\) has the shape \[2, 32\], 'K' is 31", {"K": 31}, []),

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from onnx_models import Array, build, by_import, longs, one_node, operations, untyped
 from xdsl.context import Context
+from xdsl.ir import Operation
 
 import xrelay
 from xrelay.compiler import lower
@@ -14,6 +15,7 @@ from xrelay.dialects.limits import Limits
 from xrelay.errors import CompileError
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.node import MAX_TABLE_BYTES
+from xrelay.interpreters.relay import RelayInterpreter
 from xrelay.memory import largest_share, require_memory
 from xrelay.options import CompileOptions
 from xrelay.runtime.executor import aligned_bytes, allocated
@@ -133,6 +135,108 @@ def test_sums_of_constants_with_too_many_repetitions_are_not_computed():
     module = import_model(build(nodes, [], [untyped("y")], [shape]))
     FoldConstantPass().apply(Context(), module)
     assert "relay.sum" in [op.name for op in operations(module)]
+
+
+REPEATED = 2**26
+"""More repetitions of a number than the importer computes with."""
+
+
+def of_zeros(op: str, count: int, **attributes: Any) -> list[NodeProto]:
+    """Nodes that make y of zeros, as many as `p` says."""
+    zeros = helper.make_node("ConstantOfShape", ["p"], ["zeros"])
+    return [zeros, helper.make_node(op, ["zeros"], ["y"], "the_node", **attributes)]
+
+
+def stored(name: str, *numbers: int) -> TensorProto:
+    return numpy_helper.from_array(longs(*numbers), name)
+
+
+@pytest.mark.parametrize("op", ["NonZero", "Unique"])
+def test_places_in_repeated_numbers(op: str):
+    nodes = of_zeros(op, REPEATED)
+    message = (
+        rf"'the_node' \({op}\): .* input 0 \('X'\) has the shape .* takes {8 * REPEATED} bytes"
+    )
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(build(nodes, [], [untyped("y")], [stored("p", REPEATED)]))
+
+
+def test_shapes_are_not_computed_from_too_many_repeated_numbers():
+    nodes = [
+        helper.make_node("ConstantOfShape", ["p"], ["zeros"], value=stored("value", 0)),
+        helper.make_node("ReduceSum", ["zeros"], ["sum"], keepdims=0),
+        helper.make_node("Expand", ["x", "sum"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", NUMBER, [1])
+    with pytest.raises(OnnxImportError, match=r"\('shape'\) is not a constant"):
+        import_model(build(nodes, [x], [untyped("y")], [stored("p", REPEATED)]))
+    (result,) = by_import(
+        build(nodes, [x], [untyped("y")], [stored("p", 9)]), [np.ones(1, np.float32)]
+    )
+    assert result.shape == (0,)
+
+
+def test_what_folding_computes_on_the_way_has_limits():
+    nodes = [
+        *of_zeros("Cast", 1000, to=TensorProto.INT64),
+        helper.make_node("ReduceSum", ["y"], ["sum"], keepdims=0),
+        helper.make_node("Expand", ["x", "sum"], ["z"]),
+    ]
+    x = helper.make_tensor_value_info("x", NUMBER, [1])
+    asking = build(nodes, [x], [untyped("z")], [stored("p", 1000)])
+    import_model(asking, limits=Limits(max_bytes=8000))
+    message = (
+        r"relay.cast: the constant that it gives has 8000 bytes, the limit \(max_bytes\) is 7999"
+    )
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(asking, limits=Limits(max_bytes=7999))
+
+
+def test_what_depends_on_inputs_does_not_have_its_weights_computed(monkeypatch: pytest.MonkeyPatch):
+    """`Gather` asks whether its indices are constants."""
+    nodes = [
+        helper.make_node("Exp", ["w"], ["e"]),
+        helper.make_node("MatMul", ["x", "e"], ["product"]),
+        helper.make_node("ArgMax", ["product"], ["place"]),
+        helper.make_node("Gather", ["w", "place"], ["y"]),
+    ]
+    weights = numpy_helper.from_array(np.arange(400, dtype=np.float32).reshape(20, 20), "w")
+    x = helper.make_tensor_value_info("x", NUMBER, [3, 20])
+    asking = build(nodes, [x], [untyped("y")], [weights])
+    computed: list[str] = []
+    run_op = RelayInterpreter.run_op
+
+    def run(self: RelayInterpreter, op: Operation, inputs: tuple[Array, ...]) -> Any:
+        computed.append(op.name)
+        return run_op(self, op, inputs)
+
+    monkeypatch.setattr(RelayInterpreter, "run_op", run)
+    import_model(asking)
+    assert computed == []
+
+
+def test_memory_that_a_converter_does_not_get(monkeypatch: pytest.MonkeyPatch):
+    def full(*given: Any, **options: Any) -> None:
+        raise MemoryError("Unable to allocate 64.0 GiB")
+
+    monkeypatch.setattr(np, "unique", full)
+    message = r"'the_node' \(Unique\): not enough memory: Unable to allocate 64.0 GiB"
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(one_node("Unique", [], [longs(1, 2)]))
+
+
+def test_sequences_of_too_many_tensors_are_refused_before_they_are_made():
+    length = 2**21
+    given = helper.make_tensor_value_info("x", NUMBER, [length])
+    nodes = [
+        helper.make_node("SplitToSequence", ["x"], ["parts"], "the_node", keepdims=0),
+        helper.make_node("SequenceAt", ["parts", "k"], ["y"]),
+    ]
+    message = (
+        rf"'the_node' \(SplitToSequence\): .* has {2 * length} operations, the limit \(max_nodes\)"
+    )
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(build(nodes, [given], [untyped("y")], [stored("k", 3)]))
 
 
 def test_ranges_may_be_long():

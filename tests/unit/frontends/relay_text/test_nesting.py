@@ -142,6 +142,7 @@ def test_tuples_nest_too_deeply_for_code(tmp_path: Path, monkeypatch: pytest.Mon
         xrelay.compile(tuples(tmp_path, 1500), cache=False)
 
 
+@pytest.mark.slow
 def test_tuples_nest_too_deeply_for_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

@@ -463,7 +463,7 @@ VECTOR, MATRIX, INDICES = (
         (
             lambda *v: indexing.ScatterNDOp(*v, "sub"),
             [VECTOR, INDICES, VECTOR],
-            "'mode' is \"sub\", accepted are",
+            "'mode' is \"sub\", accepted is",
         ),
         (indexing.StridedSetOp, [VECTOR, VECTOR, *[INDICES] * 3], "'begin' has 3 elements"),
         (

@@ -230,7 +230,7 @@ def test_types():
     [
         (lambda v: sort.SortOp(v, axis=2), [[2, 3]], r"'axis' is 2, accepted range is \[-2, 1\]"),
         (lambda v: sort.TopkOp(v, 4), [[2, 3]], "'k' is 4, axis 1 of 'data' has length 3"),
-        (lambda v: sort.TopkOp(v, ret_type="all"), [[3]], "'ret_type' is \"all\", accepted are"),
+        (lambda v: sort.TopkOp(v, ret_type="all"), [[3]], "'ret_type' is \"all\", accepted is"),
         (sort.SearchsortedOp, [[2, 3], [4, 3]], "expected rank 1 or the rows of 'values'"),
         (sort.UniqueOp, [[2, 3]], "'data' is tensor<2x3xf32>, expected rank 1"),
         (lambda v: sort.CumsumOp(v, 0), [[]], r"'axis' is 0, accepted range is \[0, -1\]"),

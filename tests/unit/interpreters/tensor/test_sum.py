@@ -263,7 +263,7 @@ PLACES, SHAPE, SCALAR = TensorType(i64, [3, 2]), TensorType(i64, [2]), TensorTyp
         (
             lambda *v: quantize.SimulatedQuantizeOp(*v, 1, rounding="up"),
             [VECTOR, SCALAR, SCALAR, SCALAR],
-            "'rounding' is \"up\", accepted are",
+            "'rounding' is \"up\", accepted is",
         ),
         (
             lambda *v: quantize.SimulatedQuantizeOp(*v, 1, sign=False),
