@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from xrelay.backends.base import Backend
+    from xrelay.dialects.length_scope import Scope
     from xrelay.runtime.code import ModelCode
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.partitioned import PartitionedModel
@@ -132,6 +133,9 @@ def compile_model(
         )
     regions = _compile_regions(backends, placement, cache=cache, fallback=fallback)
 
+    def for_many(model: str | Path | ModelProto | ModuleOp, shapes: Shapes, scope: Scope) -> Model:
+        return _compile_own(model, shapes, options, cache=cache, progress=progress, scope=scope)
+
     def compiled(
         model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None
     ) -> Model | PartitionedModel:
@@ -146,7 +150,7 @@ def compile_model(
             raise
         from xrelay.specialise import dynamic_model
 
-        return dynamic_model(model, unknown, compiled)
+        return dynamic_model(model, unknown, compiled, for_many if regions is None else None)
 
 
 def _compile_regions(
@@ -182,8 +186,9 @@ def _compile_own(
     *,
     cache: bool,
     progress: Progress,
+    scope: Scope | None = None,
 ) -> Model:
-    """The model in xrelay's own code, from the cache or from the compiler."""
+    """The model in xrelay's own code, from the cache or from the compiler; `scope` has the lengths in `shapes`."""
     # A module is printed for its digest.
     place = with_room(lambda: cache_place(model, shapes, options)) if cache else None
 
@@ -195,6 +200,6 @@ def _compile_own(
         progress("read the model")
         module, name = read_model(model, shapes, options.limits)
         require_known_inputs(module)
-        return compile_code(module, name, options, progress)
+        return compile_code(module, name, options, progress, scope)
 
     return load_or_compile(place, lambda: with_room(code), progress)

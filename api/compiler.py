@@ -31,6 +31,8 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.collector import collector_paused
 from xrelay.dialects.core.blob import Blob, BlobAttr
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.length_scope import Scope
+from xrelay.dialects.lengths import hint
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import HasNoCode, tuple_depth
@@ -42,6 +44,7 @@ from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import CONSTANTS_ATTRIBUTE, Program, Step, lower_function
 from xrelay.lowering.program.select_strategies import StrategySelection
+from xrelay.many_lengths import open_lengths
 from xrelay.memory import require_memory
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.places import Places, verify_failure
@@ -387,10 +390,15 @@ def kernel_options(options: CompileOptions) -> KernelOptions:
 
 @collector_paused()
 def build(
-    program: Program, name: str, options: CompileOptions, progress: Progress = silent
+    program: Program,
+    name: str,
+    options: CompileOptions,
+    progress: Progress = silent,
+    scope: Scope | None = None,
 ) -> ModelCode:
     """
-    The LLVM IR and the weights of a lowered program, which is used up.
+    The LLVM IR and the weights of a lowered program, which is used up. `scope` has its lengths that are not known
+    before it runs.
 
     Raises DiagnosticException for programs that no memory can hold.
     """
@@ -419,13 +427,14 @@ def build(
         tuple(map(tensor_spec, program.inputs)),
         tuple(map(tensor_spec, program.outputs)),
         program.constant_bytes,
-        program.workspace_bytes,
+        hint(program.workspace_bytes),
         target.title,
         target.required,
         options.threads,
         tuple(map(step_spec, program.steps)),
         options.profile,
         program.loops,
+        None if scope is None else open_lengths(program, scope),
     )
     machine = Machine(target.triple, target.cpu, target.features)
     return ModelCode(signature, text, machine, constants.result())
@@ -449,7 +458,7 @@ def tensor_spec(port: Port) -> TensorSpec:
     """An input or output as the run time describes it."""
     return TensorSpec(
         port.name,
-        tuple(port.type.get_shape()),
+        tuple(map(hint, port.type.get_shape())),
         port.dtype,
     )
 
@@ -457,7 +466,7 @@ def tensor_spec(port: Port) -> TensorSpec:
 def step_spec(step: Step) -> StepSpec:
     """A step as the run time describes it."""
     how = ", ".join(step.implementations)
-    return StepSpec(step.name, step.flops, step.bytes, how, step.nodes)
+    return StepSpec(step.name, hint(step.flops), hint(step.bytes), how, step.nodes)
 
 
 def check_tuples(module: ModuleOp) -> None:
@@ -475,10 +484,15 @@ def check_tuples(module: ModuleOp) -> None:
 
 
 def compile_code(
-    module: ModuleOp, name: str, options: CompileOptions, progress: Progress = silent
+    module: ModuleOp,
+    name: str,
+    options: CompileOptions,
+    progress: Progress = silent,
+    scope: Scope | None = None,
 ) -> ModelCode:
     """
-    The LLVM IR and the weights of a relay module, which is used up.
+    The LLVM IR and the weights of a relay module, which is used up. `scope` has its lengths that are not known
+    before it runs.
 
     Raises DiagnosticException for what has no code.
     """
@@ -489,4 +503,4 @@ def compile_code(
         raise CompileError(
             f"{error} (`xrelay run --interpret` and xrelay.interpret run in NumPy what has no code)"
         ) from error
-    return build(program, name, options, progress)
+    return build(program, name, options, progress, scope)

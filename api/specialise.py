@@ -11,8 +11,11 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.ports import Port, entry_function, ports
+from xrelay.dialects.length_scope import Scope
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.errors import CompileError
+from xrelay.many_lengths import ManyLengths
 from xrelay.runtime.arguments import few, number_argument
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.model import Model
@@ -60,9 +63,11 @@ def dynamic_model(
     model: str | Path | ModelProto | ModuleOp,
     unknown: UnknownDimensions,
     compiled: Callable[[str | Path | ModelProto | ModuleOp, Shapes], Model | PartitionedModel],
+    for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Scope], Model] | None,
 ) -> DynamicModel:
     """
-    A model of which a program is compiled for each combination of lengths and elements that comes. It keeps a copy of
+    A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
+    lengths as well, where there are such, and by `compiled` those for one combination. It keeps a copy of
     a model in memory, and of a file only the place: `run` raises CompileError when that has changed.
     """
     if isinstance(model, str | Path):
@@ -73,13 +78,25 @@ def dynamic_model(
     else:
         source, name, before = deepcopy(model), model.graph.name or "model", None
 
-    def program(shapes: dict[str, Known]) -> Model | PartitionedModel:
+    def require_same() -> None:
         if _stamp(source) != before:
             raise CompileError(f"'{source}' has changed since it was compiled: compile it again")
+
+    def program(shapes: dict[str, Known]) -> Model | PartitionedModel:
+        require_same()
         return compiled(source, shapes)
 
     signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
-    return DynamicModel(signature, program, values=unknown.values)
+    if for_many is None:
+        return DynamicModel(signature, program, values=unknown.values)
+    make = for_many
+
+    def program_for_many(shapes: Shapes, scope: Scope) -> Model:
+        require_same()
+        return make(source, shapes, scope)
+
+    many = ManyLengths(unknown.inputs, program_for_many)
+    return DynamicModel(signature, program, values=unknown.values, for_many=many.model)
 
 
 def _stamp(source: object) -> tuple[int, int] | None:
@@ -142,6 +159,6 @@ def _lengths(name: str, given: object) -> list[int]:
         )
     what = f"a length of input '{name}' in shapes="
     return [
-        number_argument(what, length, 0, None, CompileError)
-        for length in cast(Sequence[object], given)
+        length if is_open(length) else number_argument(what, length, 0, None, CompileError)
+        for length in cast(Sequence[int], given)
     ]

@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
+    BaseAttr,
     IRDLAttrConstraint,
     VarOperand,
     operand_def,
@@ -38,6 +39,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
+from xrelay.dialects.lengths import LengthsAttr, length_array
 from xrelay.dialects.shapes import boolean, float_array, int_array, integer, real, string
 
 Value: TypeAlias = SSAValue | Operation
@@ -171,7 +173,7 @@ def _pairs(values: Sequence[Sequence[int]]) -> _PairsAttr:
 
 
 _INTEGER = PropertyKind(IntegerAttr.constr(i64), integer)
-_INTEGERS = PropertyKind(DenseArrayBase.constr(i64), int_array)
+_INTEGERS = PropertyKind(DenseArrayBase.constr(i64) | BaseAttr(LengthsAttr), length_array)
 _REALS = PropertyKind(DenseArrayBase.constr(f64), float_array)
 _DTYPE = PropertyKind(TypeAttribute)
 

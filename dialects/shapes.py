@@ -180,6 +180,11 @@ def array_refusal(type_: TensorType[Attribute]) -> str | None:
     return None
 
 
+def same_shape(lhs: Shape, rhs: Shape) -> bool:
+    """Whether two shapes are equal. Those of different ranks are not, whatever their first lengths are."""
+    return len(lhs) == len(rhs) and all(map(eq, lhs, rhs))
+
+
 def element_count(shape: Shape) -> int:
     """Number of elements, or DYNAMIC_INDEX when a dimension is unknown (and none is 0)."""
     if 0 in shape:
@@ -207,7 +212,7 @@ def compatible(lhs: Attribute, rhs: Attribute) -> bool:
 
 def same_type(lhs: Attribute, rhs: Attribute) -> bool:
     """Whether two types are equal, without recursion into tuples and in the time of `compatible`."""
-    return _leaves_agree(lhs, rhs, eq)
+    return _leaves_agree(lhs, rhs, _same_tensor)
 
 
 def _leaves_agree(
@@ -231,6 +236,12 @@ def _leaves_agree(
         elif not agree(left, right):
             return False
     return True
+
+
+def _same_tensor(lhs: Attribute, rhs: Attribute) -> bool:
+    if not is_tensor_type(lhs) or not is_tensor_type(rhs):
+        return lhs == rhs
+    return lhs.get_num_dims() == rhs.get_num_dims() and lhs == rhs
 
 
 def _same_but_for_dimensions(lhs: Attribute, rhs: Attribute) -> bool:

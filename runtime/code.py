@@ -79,6 +79,11 @@ class ModelCode:
 
     def save(self, path: Path) -> None:
         """See Model.save."""
+        if self.signature.lengths is not None:
+            raise ModelError(
+                f"model '{self.signature.name}' has code for many lengths, which is not saved: take one for some "
+                "by DynamicModel.specialise"
+            )
         writers: dict[str, Callable[[Path], None]] = {
             ".so": self._save_library,
             ".o": self._save_object,

@@ -1,9 +1,10 @@
 """
-Models whose inputs have unknown dimensions: a static program for each combination of lengths that comes.
+Models whose inputs have unknown dimensions: programs for many lengths, and for each combination of lengths that comes
+where one program cannot serve many.
 
 Lengths are read off the inputs of a call. So are the elements of inputs that dimensions depend on, as the shape that a
-Reshape takes. A combination that is new is compiled; its program is kept for the
-next call, within a number of programs and of bytes, beyond which those go that were used longest ago.
+Reshape takes. For a combination that is new, a program that serves it is looked for, or compiled; what is made for it is
+kept for the next call, within a number of programs and of bytes, beyond which those go that were used longest ago.
 """
 
 from __future__ import annotations
@@ -46,20 +47,27 @@ class DynamicSignature:
 
 @dataclass(frozen=True)
 class Specialisation:
-    """A static program of a dynamic model."""
+    """A program of a dynamic model at some lengths."""
 
     shapes: Mapping[str, Known]
     """The shape of each input, or its elements where they decide about others."""
     model: Model | PartitionedModel
 
     @property
+    def conditions(self) -> tuple[str, ...] | None:
+        """For which other lengths its program serves as well; None for a program of these alone."""
+        return self.model.conditions if isinstance(self.model, Model) else None
+
+    @property
     def bytes(self) -> int:
-        """What its constants and its workspace take."""
+        """What its workspace takes, and the constants that it does not share with others."""
         signature = self.model.signature
-        return signature.constant_bytes + signature.workspace_bytes
+        own = 0 if self.conditions is not None else signature.constant_bytes
+        return own + signature.workspace_bytes
 
 
-_Key: TypeAlias = tuple[Known, ...]
+_Key: TypeAlias = tuple[tuple[Known, ...], bool]
+"""What a program is for, and whether for that alone."""
 Specialise: TypeAlias = Callable[[dict[str, Known]], Model | PartitionedModel]
 """Compiles the model for the shapes, or the elements, of all inputs."""
 
@@ -77,10 +85,15 @@ class DynamicModel:
         most_programs: int = MOST_PROGRAMS,
         most_bytes: int = MOST_BYTES,
         values: Sequence[str] = (),
+        for_many: Callable[[dict[str, Known]], Model | None] | None = None,
     ):
-        """`values` names inputs whose elements programs are made for; compiling one may find others."""
+        """
+        `values` names inputs whose elements programs are made for; compiling one may find others. `for_many` gives a
+        model for shapes on the code of a program for many of them, where there can be one.
+        """
         self.signature = signature
         self._specialise = specialise
+        self._for_many = for_many
         self._most_programs = most_programs
         self._most_bytes = most_bytes
         self._lock = Lock()
@@ -137,7 +150,7 @@ class DynamicModel:
         given = [shapes[spec.name] for spec in specs]
         key = [each if isinstance(each, InputValue) else tuple(each) for each in given]
         self._check_shapes([each.shape if isinstance(each, InputValue) else each for each in key])
-        return self._program(key).model
+        return self._program(key, alone=True).model
 
     @property
     def specialisations(self) -> tuple[Specialisation, ...]:
@@ -163,8 +176,12 @@ class DynamicModel:
             "combination of lengths. Compile it with shapes=, or take one by `specialise`, which"
         )
 
-    def _program(self, shapes: Sequence[Known]) -> Specialisation:
-        key = tuple(shapes)
+    def _program(self, shapes: Sequence[Known], *, alone: bool = False) -> Specialisation:
+        """The program for some shapes: with `alone` one that serves no others."""
+        key = tuple(shapes), True
+        many = None if alone or key in self._programs else self._for_many
+        if many is not None:
+            key = tuple(shapes), False
         with self._lock:
             future = self._programs.get(key)
             mine = future is None
@@ -177,7 +194,8 @@ class DynamicModel:
             spec.name: shape for spec, shape in zip(self.signature.inputs, shapes, strict=True)
         }
         try:
-            found = Specialisation(named, self._specialise(named))
+            model = None if many is None else many(named)
+            found = Specialisation(named, model or self._specialise(named))
         except BaseException as error:
             with self._lock:
                 self._programs.pop(key, None)

@@ -78,8 +78,18 @@ class Executor:
     does, or before the interpreter exits.
     """
 
-    def __init__(self, signature: Signature, address: Address, constants: int, owner: object):
-        """`owner` keeps the machine code and the constants valid."""
+    def __init__(
+        self,
+        signature: Signature,
+        address: Address,
+        constants: int,
+        owner: object,
+        lengths: npt.NDArray[np.int64] | None = None,
+    ):
+        """
+        `owner` keeps the machine code and the constants valid. `lengths` is the table that code for many lengths
+        reads, at those of the signature.
+        """
         name = self._name = signature.name
         self._threads = signature.threads
         self._workspace_bytes = signature.workspace_bytes
@@ -87,6 +97,9 @@ class Executor:
         self._loops = signature.loops
         self._constants = constants
         self._owner = owner
+        self._lengths = lengths
+        self._tables = () if lengths is None else (address_of(lengths),)
+        """What the code takes behind the inputs."""
         self._places: deque[_Place] = deque()
         self._run = RUN(address(f"{name}_run"))
         self._team_create = None
@@ -113,11 +126,11 @@ class Executor:
         """
         place = self._take()
         try:
-            table = array("Q", (*inputs, *outputs))
+            table = array("Q", (*inputs, *self._tables, *outputs))
             start, _ = table.buffer_info()
             addresses = (
                 start,
-                start + len(inputs) * table.itemsize,
+                start + (len(inputs) + len(self._tables)) * table.itemsize,
                 self._constants,
                 place.address,
             )

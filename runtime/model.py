@@ -42,11 +42,18 @@ class Model:
         constants: int,
         keep_alive: tuple[object, ...],
         code: ModelCode | None,
+        lengths: npt.NDArray[np.int64] | None = None,
     ):
-        """`address` finds the functions of the machine code, which `keep_alive` keeps."""
+        """
+        `address` finds the functions of the machine code, which `keep_alive` keeps. `lengths` is the table of code for
+        many lengths, at those of the signature.
+        """
         self.signature = signature
-        self._executor = Executor(signature, address, constants, keep_alive)
+        self._parts = address, constants, keep_alive
+        self._executor = Executor(signature, address, constants, keep_alive, lengths)
         self._code = code
+        self.conditions: tuple[str, ...] | None = None
+        """What the lengths of a program for many have to meet; None for one of these lengths alone."""
 
     @staticmethod
     def from_code(code: ModelCode) -> Model:
@@ -55,6 +62,20 @@ class Model:
         keep_alive = address, code.constants
         constants: int = code.constants.ctypes.data
         return Model(code.signature, address, constants, keep_alive, code)
+
+    def at(self, shapes: Sequence[Sequence[int]]) -> Model | None:
+        """
+        The model for the shapes of all inputs, on the same machine code, where that is for many lengths and serves
+        these; None where it does not.
+        """
+        lengths = self.signature.lengths
+        known = None if lengths is None else lengths.at(shapes)
+        if lengths is None or known is None:
+            return None
+        table = np.array(known.table, np.int64)
+        model = Model(self.signature.at(known), *self._parts, self._code, table)
+        model.conditions = lengths.conditions
+        return model
 
     def __repr__(self) -> str:
         code = "" if self._code is None else f", {len(self._code.object)} of code"

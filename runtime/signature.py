@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.lengths import KnownLengths, OpenLengths
 from xrelay.runtime.support import MAX_THREADS
 
 FORMAT_VERSION = 4
@@ -187,6 +188,8 @@ class Signature:
     """Whether the code notes when each step ends."""
     loops: bool = False
     """Whether the code has loops, which end after a round when the first 64 bits of the workspace are not 0."""
+    lengths: OpenLengths | None = None
+    """What code for many lengths finds out when it is called: shapes and sizes are those of the first call then."""
 
     def __str__(self) -> str:
         """The interface in one line."""
@@ -201,6 +204,22 @@ class Signature:
     def has_team(self) -> bool:
         """Whether the code has functions that make and use teams of threads."""
         return self.threads > 1 or self.profiled
+
+    def at(self, known: KnownLengths) -> "Signature":
+        """That of code for many lengths, at some."""
+
+        def shaped(specs: tuple[TensorSpec, ...], shapes: tuple[tuple[int, ...], ...]):
+            return tuple(
+                replace(each, shape=shape) for each, shape in zip(specs, shapes, strict=True)
+            )
+
+        return replace(
+            self,
+            inputs=shaped(self.inputs, known.inputs),
+            outputs=shaped(self.outputs, known.outputs),
+            workspace_bytes=known.workspace_bytes,
+            lengths=None,
+        )
 
     def to_json(self) -> str:
         """As text that `from_json` reads."""
@@ -224,6 +243,7 @@ class Signature:
                 "steps": [astuple(step) for step in self.steps],
                 "profiled": self.profiled,
                 "loops": self.loops,
+                **({} if self.lengths is None else {"lengths": self.lengths.to_data()}),
             }
         )
 
@@ -254,6 +274,7 @@ class Signature:
             tuple(map(_step, given.listed("steps"))),
             _checked("'profiled'", given.data.get("profiled"), bool),
             _checked("'loops'", given.data.get("loops"), bool),
+            _lengths(given.data.get("lengths")),
         )
         for what, specs in (("inputs", signature.inputs), ("outputs", signature.outputs)):
             if len({spec.name for spec in specs}) < len(specs):
@@ -324,6 +345,15 @@ class _Fields:
 
     def listed(self, name: str) -> list[object]:
         return cast(list[object], _checked(f"'{name}'", self.data.get(name), list))
+
+
+def _lengths(data: object) -> OpenLengths | None:
+    if data is None:
+        return None
+    try:
+        return OpenLengths.from_data(cast(dict[str, Any], _checked("'lengths'", data, dict)))
+    except (TypeError, KeyError) as error:
+        raise _damage(f"'lengths': {error}") from error
 
 
 def _tensor(data: object) -> TensorSpec:

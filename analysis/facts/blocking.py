@@ -29,6 +29,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.blob import element_bytes
 from xrelay.dialects.core.values import ConstantOp, TupleOp
+from xrelay.dialects.lengths import likely
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
@@ -362,7 +363,7 @@ def _arithmetic(op: Conv2DOp, lanes: int) -> tuple[float, float]:
     """The cost of a convolution's operations in blocks, where padding is computed too, and not."""
     outputs, inputs, height, width = op.weight.type.get_shape()
     batch, _, rows, columns = op.result.type.get_shape()
-    operations = 2.0 * batch * rows * columns * inputs * height * width
+    operations = 2.0 * likely(batch * rows * columns) * inputs * height * width
     padded = block_count(outputs, lanes) * lanes
     return operations * padded, PLAIN_OPERATION * operations * outputs
 
@@ -373,6 +374,6 @@ def _moving(values: Sequence[SSAValue]) -> float:
     for value in values:
         assert is_tensor_type(value.type)
         if not isinstance(value.owner, ConstantOp):
-            size = prod(value.type.get_shape()) * element_bytes(value.type.element_type)
+            size = likely(prod(value.type.get_shape())) * element_bytes(value.type.element_type)
             total += 2 * size * MOVED_BYTE
     return total

@@ -19,6 +19,8 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from xrelay.dialects.lengths import certainly, hint, larger
+
 ALIGNMENT = 64
 """Bytes that the constants, the workspace and every buffer in them are aligned to."""
 MOST_PAIRS = 1 << 20
@@ -93,6 +95,40 @@ def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
     for number, offset in zip(numbers, best.offsets, strict=True):
         offsets[number] = offset
     return MemoryPlan(tuple(offsets), best.size)
+
+
+def plan_slots(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
+    """
+    The same for sizes that are known when the program runs: slots one behind the other, in each of which some buffers
+    lie at different times. A slot is as large as the largest of them then is.
+    """
+    slots: list[int] = []
+    ends: list[int] = []
+    """The last step that uses each slot so far."""
+    chosen: dict[int, int] = {}
+    for i in sorted(range(len(lifetimes)), key=lambda i: lifetimes[i].first):
+        each = lifetimes[i]
+        size = -(-each.size // ALIGNMENT) * ALIGNMENT
+        likely = hint(size)
+        if certainly(size, 0):
+            continue
+        free = [slot for slot, end in enumerate(ends) if end < each.first]
+        slot = min(free, key=lambda slot: _misfit(hint(slots[slot]), likely), default=len(slots))
+        if slot == len(slots):
+            slots.append(size)
+            ends.append(each.last)
+        slots[slot], ends[slot] = larger(slots[slot], size), each.last
+        chosen[i] = slot
+    offsets = [0]
+    for size in slots:
+        offsets.append(offsets[-1] + size)
+    places = tuple(offsets[chosen[i]] if i in chosen else 0 for i in range(len(lifetimes)))
+    return MemoryPlan(places, offsets[-1])
+
+
+def _misfit(size: int, wanted: int) -> tuple[bool, int]:
+    """How little a slot suits: one that is large enough suits better, and the nearest of each kind best."""
+    return size < wanted, abs(size - wanted)
 
 
 def _living_together(lifetimes: Sequence[Lifetime]) -> list[list[int]] | None:

@@ -37,7 +37,7 @@ from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.blob import stored_content
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.dialects.shapes import Shape, is_float
+from xrelay.dialects.shapes import Shape, is_float, same_type
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp
@@ -177,7 +177,7 @@ class _Planner:
         type_ = op.result.type
         if not is_float(type_.element_type) or 0 in type_.get_shape():
             return False
-        if data.type != type_ or data in self.given.constants:
+        if not same_type(data.type, type_) or data in self.given.constants:
             return False
         return sum(length != 1 for length in scale.type.get_shape()) <= MOST_AXES
 

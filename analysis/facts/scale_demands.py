@@ -40,7 +40,7 @@ from xrelay.dialects.conv.conv import Conv2DOp, Conv3DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
-from xrelay.dialects.shapes import dimension_product
+from xrelay.dialects.shapes import dimension_product, same_type
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp
@@ -235,7 +235,7 @@ class Demands(ABC):
         or behind it.
         """
         data, other = (op.lhs, op.rhs) if index == 0 else (op.rhs, op.lhs)
-        if data.type != op.result.type:
+        if not same_type(data.type, op.result.type):
             refuse(op, "broadcasts the scaled value")
         shape, lengths = other.type.get_shape(), data.type.get_shape()
         is_vector = demand.axes and varies_along(shape, lengths, demand.axes)

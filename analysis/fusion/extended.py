@@ -39,6 +39,7 @@ from xrelay.analysis.fusion.graph import (
 from xrelay.analysis.fusion.groups import SWEEPS, Partition
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.elementwise import LIGHT_OPS
+from xrelay.dialects.lengths import likely
 from xrelay.dialects.nn.norm import SoftmaxFamilyOp
 from xrelay.dialects.shapes import element_count, is_dynamic, is_tensor_type
 from xrelay.dialects.tensor.reduce import ReductionOp
@@ -381,7 +382,8 @@ def is_cheap(node: FusionNode) -> bool:
         or (
             isinstance(op, LIGHT_OPS)
             and all(
-                is_tensor_type(each.type) and 0 <= element_count(each.type.get_shape()) <= SMALL
+                is_tensor_type(each.type)
+                and 0 <= likely(element_count(each.type.get_shape())) <= SMALL
                 for each in op.operands
             )
         )

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.references import REFERENCE_OPS, RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.dialects.core.values import CORE_OPS, CalledBodyOp, ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.shapes import is_dynamic
+from xrelay.dialects.shapes import is_dynamic, same_shape
 from xrelay.dialects.traits import (
     HasPatternKind,
     NonComputational,
@@ -231,5 +231,5 @@ def _same_shape(operand: Attribute, result: Attribute) -> bool:
     return (
         isinstance(operand, TensorType)
         and isinstance(result, TensorType)
-        and operand.get_shape() == result.get_shape()
+        and same_shape(operand.get_shape(), result.get_shape())
     )

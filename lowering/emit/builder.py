@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xrelay.dialects.dtypes import FloatType
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.emit.attributes import access, lane_mask, predicate_attribute, step
 from xrelay.lowering.emit.elements import Element
@@ -52,7 +53,7 @@ class KernelBuilder(IndexBuilder):
     def loop(self, start: Index, stop: Index, step: int = 1) -> Generator[Index]:
         """A loop without carried values; a body that runs exactly once is emitted without a loop."""
         rounds = self.sub(stop, start) if parts_of(start)[0] is parts_of(stop)[0] else None
-        if isinstance(rounds, int) and 0 < rounds <= step:
+        if isinstance(rounds, int) and not is_open(rounds) and 0 < rounds <= step:
             yield start
             return
         body = Block(arg_types=[i64])
@@ -84,7 +85,7 @@ class KernelBuilder(IndexBuilder):
 
     def loop_nest(self, extents: Sequence[int], body: Callable[[tuple[Index, ...]], None]) -> None:
         """Nested loops from 0 to each extent."""
-        if not all(extents):
+        if any(certainly(extent, 0) for extent in extents):
             return
 
         def nest(indices: tuple[Index, ...]) -> None:
@@ -105,7 +106,7 @@ class KernelBuilder(IndexBuilder):
         body: Callable[[Index, Sequence[SSAValue]], Sequence[SSAValue]],
     ) -> Sequence[SSAValue]:
         """A loop that carries values: `body` gets the old ones and returns the new ones."""
-        if isinstance(start, int) and isinstance(stop, int):
+        if isinstance(start, int) and isinstance(stop, int) and not is_open(stop - start):
             if start >= stop:
                 return initial
             if stop <= start + step:
@@ -161,11 +162,11 @@ class KernelBuilder(IndexBuilder):
     def address(self, pointer: SSAValue, offset: Index, storage: Attribute) -> SSAValue:
         """The address of the element `offset` elements after `pointer`."""
         base, constant = parts_of(offset)
-        if abs(constant) >= 2**30:
+        if is_open(constant) or abs(constant) >= 2**30:
             base, constant = self.index(offset), 0
         if base is not None:
             pointer = self._step((pointer, base), llvm.GEP_USE_SSA_VAL, storage)
-        return self._step((pointer,), constant, storage) if constant else pointer
+        return pointer if certainly(constant, 0) else self._step((pointer,), constant, storage)
 
     def _step(self, operands: tuple[SSAValue, ...], fixed: int, storage: Attribute) -> SSAValue:
         def build() -> SSAValue:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import i8, i64
 from xdsl.ir import SSAValue
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
@@ -201,13 +202,13 @@ class KernelContext:
         what is settled when the code runs: each begins with an equal share, in order, and then
         takes what others have not begun.
         """
-        if 0 in extents:
+        if any(certainly(extent, 0) for extent in extents):
             return
         b, count = self.b, 0
         if self.team.size == 1:
             b.loop_nest(extents, body)
             return
-        while count < len(extents) and prod(extents[:count]) < ENOUGH_TASKS:
+        while count < len(extents) and likely(prod(extents[:count])) < ENOUGH_TASKS:
             count += 1
         with self._shared_rounds(prod(extents[:count])) as task:
             indices = b.unflatten(task, extents[:count])
@@ -223,7 +224,7 @@ class KernelContext:
             with b.loop(start, stop) as i:
                 yield i
             return
-        each = max(1, rounds // (MOST_TASKS_PER_THREAD * self.team.size))
+        each = max(1, likely(rounds) // (MOST_TASKS_PER_THREAD * self.team.size))
         count, loop = -(-rounds // each), self._loops
         self._loops += 1
 
@@ -238,7 +239,9 @@ class KernelContext:
         with b.loop_while_below(count, following) as task:
             first = b.mul(task, each)
             stop = b.add(first, each)
-            with b.loop(first, b.smaller(stop, rounds) if rounds % each else stop) as i:
+            with b.loop(
+                first, stop if certainly(rounds % each, 0) else b.smaller(stop, rounds)
+            ) as i:
                 yield i
 
     def vector_tasks(
@@ -249,9 +252,9 @@ class KernelContext:
         what is left in a shorter one. The threads share the rounds, or the vectors of each.
         """
         if (
-            0 in extents
-            or self.team.size == 1
-            or prod(extents) >= ROUNDS_PER_THREAD * self.team.size
+            self.team.size == 1
+            or any(certainly(extent, 0) for extent in extents)
+            or likely(prod(extents)) >= ROUNDS_PER_THREAD * self.team.size
         ):
             self.tasks(
                 extents,
@@ -262,11 +265,15 @@ class KernelContext:
         whole = length - length % lanes
 
         def part(indices: tuple[Index, ...]) -> None:
-            if whole:
+            if not certainly(whole, 0):
                 start, stop = self.share(whole // lanes)
                 with b.loop(start, stop) as i:
                     body(indices, b.mul(i, lanes), lanes)
-            if length > whole:
+            if is_open(length - whole):
+                start, stop = self.share(length - whole)
+                with b.loop(start, stop) as i:
+                    body(indices, b.add(i, whole), 1)
+            elif length > whole:
                 # The last thread has the rest.
                 start, stop = self.share(1)
                 with b.loop(start, stop):
@@ -277,12 +284,18 @@ class KernelContext:
     def vectors(
         self, length: int, lanes: int, body: Callable[[Index, int], None], start: Index = 0
     ) -> None:
-        """Covers `length` elements in vectors of `lanes`, and what is left in a shorter one."""
+        """
+        Covers `length` elements in vectors of `lanes`, and what is left in a shorter one, or by single elements where
+        it is not known how much that is.
+        """
         whole = length - length % lanes
-        if whole:
+        if not certainly(whole, 0):
             with self.b.loop(0, whole, lanes) as i:
                 body(self.b.add(start, i), lanes)
-        if length > whole:
+        if is_open(length - whole):
+            with self.b.loop(whole, length) as i:
+                body(self.b.add(start, i), 1)
+        elif length > whole:
             body(self.b.add(start, whole), length - whole)
 
     def barrier(self) -> None:

@@ -18,7 +18,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.core.values import CompositeOp
-from xrelay.dialects.shapes import leaf_type, static_tensor
+from xrelay.dialects.shapes import leaf_type, same_shape, static_tensor
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.format import Format
@@ -180,7 +180,7 @@ class Evaluator:
     def broadcast(self, operand: SSAValue, position: Position) -> Rule:
         """The elements of `operand` that broadcasting pairs with a position of the result."""
         shape = shape_of(operand)
-        if shape == position.shape:
+        if same_shape(shape, position.shape):
             return (yield Demand((operand, 0), position))
         b, lanes, rank = self.b, position.lanes, len(position.shape)
         padded = (1,) * (rank - len(shape)) + shape

@@ -10,15 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import copysign, gcd
-from typing import TypeAlias, TypeGuard, TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar, cast
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, llvm, vector
 from xdsl.dialects.builtin import VectorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.dtypes import FloatType
+from xrelay.dialects.lengths import certainly, common_divisor, is_open, larger, place_of, smaller
 from xrelay.dialects.shapes import is_integer_type
-from xrelay.lowering.emit.attributes import Number, float_number, whole_number
+from xrelay.lowering.emit.attributes import Number, access, float_number, step, whole_number
 from xrelay.lowering.emit.elements import nearest_float
 from xrelay.lowering.emit.target import Target
 
@@ -67,11 +68,14 @@ class IndexBuilder:
 
     entry: Block
     target: Target
+    lengths: SSAValue | None = None
+    """Pointer to the table of what is known of lengths when the program is called, in programs that have one."""
     open_blocks: list[Block] = field(default_factory=list[Block])
     """The blocks that are being filled, outermost first: what they define is visible."""
     _constants: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
     _indices: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     _last_constant: Operation | None = None
+    _last_length: Operation | None = None
     _computed: dict[Hashable, tuple[SSAValue, Block]] = field(
         default_factory=dict[Hashable, tuple[SSAValue, Block]]
     )
@@ -122,11 +126,25 @@ class IndexBuilder:
 
     def constant(self, type_: Attribute, value: float, lanes: int = 1) -> SSAValue:
         """A number of a scalar type, in every lane."""
+        if is_open(value):
+            return self._length_as(type_, cast(int, value), lanes)
         if is_integer_type(type_):
             return self.attribute(whole_number(type_, int(value), lanes))
         assert isinstance(type_, FloatType)
         number = nearest_float(value, type_)
         return self.attribute(float_number(type_, number, lanes, copysign(1.0, number)))
+
+    def _length_as(self, type_: Attribute, value: int, lanes: int) -> SSAValue:
+        """A length as a number of a type."""
+        number = self.index(value)
+        if isinstance(type_, FloatType):
+            number = self.insert(arith.SIToFPOp(number, type_)).result
+        elif type_ != i64:
+            assert is_integer_type(type_) and type_.width.data < 64
+            number = self.insert(arith.TruncIOp(number, type_)).result
+        if lanes == 1:
+            return number
+        return self.insert(vector.BroadcastOp(number, VectorType(type_, [lanes]))).vector
 
     def index(self, value: Index) -> SSAValue:
         """An index as a value."""
@@ -136,8 +154,27 @@ class IndexBuilder:
             return value
         known = self._indices.get(value)
         if known is None:
-            known = self._indices[value] = self.constant(i64, value)
+            found = self._length(value) if is_open(value) else self.constant(i64, value)
+            known = self._indices[value] = found
         return known
+
+    def _length(self, value: int) -> SSAValue:
+        """A number from the table, read at the top of the function, behind the constants."""
+        assert self.lengths is not None, "a kernel with lengths gets their table"
+        pointer = self.lengths.type
+        slot = llvm.GEPOp.create(
+            operands=[self.lengths], result_types=[pointer], properties=step(i64, place_of(value))
+        )
+        load = llvm.LoadOp.create(operands=[slot.result], result_types=[i64], properties=access(8))
+        before = self._last_length or self._last_constant
+        if before is not None:
+            self.entry.insert_ops_after([slot, load], before)
+        elif self.entry.first_op is not None:
+            self.entry.insert_ops_before([slot, load], self.entry.first_op)
+        else:
+            self.entry.add_ops([slot, load])
+        self._last_length = load
+        return self._divided(load.dereferenced_value, common_divisor(value))
 
     def _remember(self, key: Hashable, build: Callable[[], SSAValue]) -> SSAValue:
         """A value that is computed once in every block that sees it."""
@@ -158,7 +195,8 @@ class IndexBuilder:
     def divisor(self, value: Index) -> int:
         """A number that is known to divide an index; 0, which every number divides, for 0."""
         base, constant = parts_of(value)
-        return constant if base is None else gcd(self._divisors.get(base, 1), constant)
+        known = common_divisor(constant)
+        return known if base is None else gcd(self._divisors.get(base, 1), known)
 
     def _divided(self, value: SSAValue, divisor: int) -> SSAValue:
         if divisor > 1:
@@ -194,10 +232,10 @@ class IndexBuilder:
         if not isinstance(rhs, int):
             return self._once(arith.MuliOp, self.index(lhs), self.index(rhs))
         base, constant = parts_of(lhs)
-        if base is None or rhs == 0:
+        if base is None or certainly(rhs, 0):
             return constant * rhs
-        if rhs != 1:
-            factor = self.divisor(base) * abs(rhs)
+        if not certainly(rhs, 1):
+            factor = self.divisor(base) * abs(common_divisor(rhs))
             base = self._divided(self._once(arith.MuliOp, base, self.index(rhs)), factor)
         return _joined(base, constant * rhs)
 
@@ -205,10 +243,10 @@ class IndexBuilder:
         """lhs / rhs for lhs >= 0, rhs > 0"""
         if isinstance(lhs, int) and isinstance(rhs, int):
             return lhs // rhs
-        if rhs == 1:
+        if isinstance(rhs, int) and certainly(rhs, 1):
             return lhs
         quotient = self._once(arith.DivUIOp, self.index(lhs), self.index(rhs))
-        if not isinstance(rhs, int):
+        if not isinstance(rhs, int) or is_open(rhs):
             return quotient
         known = self.divisor(lhs)
         return self._divided(quotient, known // rhs if known % rhs == 0 else 1)
@@ -218,21 +256,21 @@ class IndexBuilder:
         if isinstance(lhs, int):
             return lhs % rhs
         known = self.divisor(lhs)
-        if known % rhs == 0:
+        if not is_open(rhs) and known % rhs == 0:
             return 0
         rest = self._once(arith.RemUIOp, self.index(lhs), self.index(rhs))
-        return self._divided(rest, gcd(known, rhs))
+        return self._divided(rest, gcd(known, common_divisor(rhs)))
 
     def smaller(self, lhs: Index, rhs: Index) -> Index:
         """The smaller of two indices."""
         if isinstance(lhs, int) and isinstance(rhs, int):
-            return min(lhs, rhs)
+            return smaller(lhs, rhs)
         return self.insert(arith.MinSIOp(self.index(lhs), self.index(rhs))).result
 
     def larger(self, lhs: Index, rhs: Index) -> Index:
         """The larger of two indices."""
         if isinstance(lhs, int) and isinstance(rhs, int):
-            return max(lhs, rhs)
+            return larger(lhs, rhs)
         return self.insert(arith.MaxSIOp(self.index(lhs), self.index(rhs))).result
 
     def flatten(self, coords: Sequence[Index], shape: Sequence[int]) -> Index:
@@ -248,7 +286,7 @@ class IndexBuilder:
         for axis in reversed(range(len(shape))):
             if axis == 0:
                 coords.append(offset)
-            elif shape[axis] == 1:
+            elif certainly(shape[axis], 1):
                 coords.append(0)
             else:
                 coords.append(self.mod(offset, shape[axis]))
@@ -274,4 +312,4 @@ def parts_of(value: Index) -> tuple[SSAValue | None, int]:
 def _joined(base: SSAValue | None, constant: int) -> Index:
     if base is None:
         return constant
-    return Sum(base, constant) if constant else base
+    return base if certainly(constant, 0) else Sum(base, constant)

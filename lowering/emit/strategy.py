@@ -28,6 +28,7 @@ from xrelay.dialects.core.values import CompositeOp
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.format import NO_SPACING, Spacing
 from xrelay.lowering.emit.group import body_digest
+from xrelay.lowering.emit.likely import has_lengths, with_likely_lengths
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.target import NATIVE, Target
@@ -51,6 +52,15 @@ class Site:
     """Names of implementations that must not be used."""
     records: TuningRecords = NO_RECORDS
     """What was measured."""
+
+    @property
+    def likely(self) -> "Site":
+        """The site at likely lengths: what is chosen by it must serve all lengths."""
+        if not has_lengths(self.op):
+            return self
+        op, operands = with_likely_lengths(self.op)
+        constants = frozenset(operands[each] for each in self.constants)
+        return replace(self, op=op, constants=constants)
 
     @property
     def key(self) -> str:
@@ -208,7 +218,8 @@ def select(strategy: Strategy, site: Site) -> Selection:
 
     Raises DiagnosticException when all refuse.
     """
-    measured = site.measured
+    likely = site.likely
+    measured = likely.measured
     candidates: list[Candidate] = []
     refusals: list[Refusal] = []
     for each in strategy:
@@ -216,7 +227,7 @@ def select(strategy: Strategy, site: Site) -> Selection:
         if reason is not None:
             refusals.append(Refusal(each, reason))
         else:
-            cost = each.cost(site) if each.cost is not None else None
+            cost = each.cost(likely) if each.cost is not None else None
             candidates.append(Candidate(each, cost, measured.get(each.name)))
     if not candidates:
         reasons = "; ".join(f"{each.implementation.name}: {each.reason}" for each in refusals)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import likely
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -42,7 +43,7 @@ FAR_PACK_CYCLES = 5
 
 def panel_tile(plan: PanelPlan, parameters: Parameters) -> Tiling:
     """The tile that parameters state."""
-    vectors, rows = plan.vectors, plan.product.rows
+    vectors, rows = plan.vectors, likely(plan.product.rows)
     names = ("", "rows", "vectors")
     return tile_parameters(parameters, plan.tiling, 1, rows, vectors, names)
 
@@ -108,7 +109,6 @@ class _PanelCode:
 
     b: KernelBuilder
     plan: PanelPlan
-    tiling: Tiling
     steps: int
     """Those in a part of the depth."""
     left: Buffer
@@ -128,8 +128,8 @@ class _PanelCode:
             dot.image.storage,
         )
         w = b.address(right.pointer, right.weights(b, member, panel, first), dot.weight.storage)
-        rows = [i * row_step for i in range(self.tiling.columns)]
-        columns = [v * lanes * dot.group for v in range(len(totals) // self.tiling.columns)]
+        rows = [i * row_step for i in range(where.positions)]
+        columns = [v * lanes * dot.group for v in range(len(totals) // where.positions)]
         whole = steps - steps % UNROLLED_STEPS
         for begin, count in ((0, whole), (whole, steps - whole)):
             if not count:
@@ -188,7 +188,7 @@ def emit_panels(
         UNROLLED_STEPS * step_elements,
         product.columns % lanes,
     )
-    code = _PanelCode(ctx.b, plan, tiling, steps, left, right)
+    code = _PanelCode(ctx.b, plan, steps, left, right)
     finish = converted(ctx.b, sink, dot.total, product.kind)
     start = code.start if dot.shift else None
     emit_tiles(ctx, grid, dot, lanes, code.tile, code.place, finish, start, prepare)

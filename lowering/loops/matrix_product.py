@@ -5,6 +5,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import likely
 from xrelay.dialects.nn.dense import DenseOp, MatrixProductOp
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
@@ -112,7 +113,7 @@ class PanelPlan:
         """Into how many parts the depth is cut."""
         rounds, rest = divmod(self.steps, UNROLLED_STEPS)
         # Few rows use the weights only once anyway.
-        whole = rest != 0 or self.product.rows <= FEW_ROWS
+        whole = rest != 0 or likely(self.product.rows) <= FEW_ROWS
         return 1 if whole else depth_parts(self.target, self.steps, rounds, self.dot)
 
     @property
@@ -132,7 +133,7 @@ class PanelPlan:
     @property
     def tiling(self) -> Tiling:
         """How the result is cut."""
-        target, rows = self.target, self.product.rows
+        target, rows = self.target, likely(self.product.rows)
         # A set has as many ways as there are pages in the cache.
         collide = self.left_is_ready and self.product.rows_collide
         ways = target.l1_bytes // PAGE_BYTES if collide else None

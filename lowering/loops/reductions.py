@@ -8,6 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
@@ -148,11 +149,17 @@ def reduce_elements(
         lanes of accumulator 0, 1, ...: elements 0, 1, ... of every group of vectors
         the accumulators in pairs, then the halves of a vector, then the elements behind the
         last whole vector
+
+    Where the length is known when the program runs, vectors behind the last whole group go to accumulator 0.
     """
     b = ctx.b
-    lanes = min(ctx.target.lanes(max(term.kind.bytes for term in terms)), max(1, length))
+    lanes = ctx.target.lanes(max(term.kind.bytes for term in terms))
+    varies = is_open(length)
+    lanes = lanes if varies else min(lanes, max(1, length))
     vectors, rest = divmod(length, lanes)
-    count = max(1, min(accumulators, vectors))
+    count = accumulators if varies else max(1, min(accumulators, vectors))
+    # Behind the last whole vector come single elements where it is not known how many there are.
+    rest = 1 if varies else rest
     looped = vectors - vectors % count
     registers = _Registers(b, terms, count)
 
@@ -167,6 +174,17 @@ def reduce_elements(
 
         whole = count * len(terms)
         result = list(b.fold(0, looped * lanes, count * lanes, values[:whole], step))
+        if varies:
+            end = vectors * lanes
+            first = b.fold(
+                looped * lanes,
+                end,
+                lanes,
+                registers.part(result, 0),
+                lambda i, old: vector(old, 0, i, lanes),
+            )
+            last = b.fold(end, length, 1, values[whole:], lambda i, old: vector(old, 0, i, 1))
+            return [*first, *result[len(terms) :], *last]
         for number in range(vectors - looped):
             changed = vector(result, number, (looped + number) * lanes, lanes)
             result[number * len(terms) : (number + 1) * len(terms)] = changed
@@ -206,6 +224,9 @@ class Rows:
         self.extents, self.outer, self.length = tuple(extents), tuple(outer), length
         self.first = self.outer[0] if self.outer else length
         rows, size = prod(self.extents), prod(self.outer) * length
+        if is_open(rows * size):
+            self.part, self.parts = self.first, 1
+            return
         wanted = min(blocks(ENOUGH_PARTS, max(rows, 1)), size // PART_ELEMENTS, self.first)
         # Whole vectors in each of the registers that are added to.
         step = 1 if self.outer else ACCUMULATORS * ctx.target.vector_bytes

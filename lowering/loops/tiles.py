@@ -17,13 +17,14 @@ whole depth would not stay in the cache, the sums wait in memory:
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import certainly, is_open, likely, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
@@ -54,6 +55,8 @@ class TileAt:
     """The part of the depth."""
     prefetch: Prefetch | None
     """What to bring near meanwhile."""
+    positions: int
+    """How many positions it has."""
 
 
 TileCode: TypeAlias = Callable[[TileAt, Sequence[SSAValue]], Sequence[SSAValue]]
@@ -74,6 +77,9 @@ Range: TypeAlias = tuple[Index, Index]
 
 STREAM_AHEAD_BYTES = 8192
 """How far before their use weights that are used once are asked for."""
+
+NARROW = (4, 2, 1)
+"""The columns of tiles for lengths that are less than the columns of others, largest first."""
 
 TASKS_PER_THREAD = 8
 """So many tasks keep the shares of the threads nearly equal."""
@@ -101,6 +107,26 @@ class TileGrid:
     """Elements of the weights in a round of the innermost loop."""
     last_lanes: int = 0
     """Lanes that count in the last vector of output channels; 0 for all."""
+    exists: int = 1
+    """0 for a grid without tiles, another one having them, which may be known when the program runs only."""
+
+    def alternatives(self) -> tuple["TileGrid", ...]:
+        """
+        The grids one of which has the tiles: this one; and where the width may be less than that of a tile, those with
+        narrower tiles for such widths.
+        """
+        found: list[TileGrid] = []
+        wider = 0
+        for columns in (self.tiling.columns, *NARROW):
+            if columns > self.tiling.columns or (found and columns == self.tiling.columns):
+                continue
+            fits = smaller(1, self.width // columns)
+            tiling = replace(self.tiling, columns=columns)
+            found.append(replace(self, tiling=tiling, exists=fits - wider))
+            if not is_open(fits):
+                break
+            wider = fits
+        return tuple(found)
 
     def parts(self, lanes: int) -> Iterator[tuple[int, int, list[int]]]:
         """
@@ -126,17 +152,22 @@ class TileGrid:
         """How many tiles there are in a row."""
         return blocks(self.width, self.tiling.columns)
 
+    @property
+    def tiles(self) -> int:
+        """How many tiles there are."""
+        return self.rows_of_tiles * self.columns_of_tiles * self.exists
+
 
 def _tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
     """So many that the blocks are of nearly equal size."""
-    tiles = grid.rows_of_tiles * grid.columns_of_tiles
-    everything = grid.height * grid.width
+    tiles = likely(grid.rows_of_tiles * grid.columns_of_tiles)
+    everything = likely(grid.height * grid.width)
     positions = positions_per_block(ctx.target, grid.position_bytes, everything, grid.weight_bytes)
     count = max(1, positions // grid.tiling.positions) if positions < everything else tiles
     number = blocks(tiles, count)
     if ctx.team.size > 1:
         wanted = ctx.team.size * TASKS_PER_THREAD
-        number = min(tiles, max(number, blocks(wanted, prod(grid.batch) * panels)))
+        number = min(tiles, max(number, blocks(wanted, likely(prod(grid.batch) * panels))))
     return blocks(tiles, number)
 
 
@@ -155,7 +186,7 @@ def emit_tiles(
     Emits the loops. Tiles at the end of a row or column overlap with the ones before. Sums begin with 0,
     or as `start` says; `prepare` is run before the tiles of each panel and part.
     """
-    b, tiles = ctx.b, grid.rows_of_tiles * grid.columns_of_tiles
+    b = ctx.b
     zero = b.constant(dot.total.compute, 0, lanes)
 
     def zeros(_: Place, vectors: int) -> Sequence[SSAValue]:
@@ -164,12 +195,13 @@ def emit_tiles(
     def nothing(place: Place, part: Index) -> None:
         del place, part
 
-    for first, panels, widths in grid.parts(lanes):
-        count = _tiles_per_block(ctx, grid, panels)
+    pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
+    for each, (first, panels, widths) in pieces:
+        count = _tiles_per_block(ctx, each, panels)
         # With parts of the depth, a task has all panels that one thread computes.
-        together = blocks(panels, ctx.team.size) if grid.depth_parts > 1 else 1
+        together = blocks(panels, ctx.team.size) if each.depth_parts > 1 else 1
         code = _Tiles(
-            ctx, grid, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, widths, count
+            ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, widths, count
         )  # fmt: skip
 
         def task(
@@ -180,9 +212,9 @@ def emit_tiles(
             code: _Tiles = code,
         ) -> None:
             *batch, block, group = indices
-            tile_range = _range(b, block, code.count, tiles)
+            tile_range = _range(b, block, code.count, code.grid.tiles)
             low, high = _range(b, group, together, panels)
-            if grid.depth_parts > 1:
+            if code.grid.depth_parts > 1:
                 kept = code.kept_sums(together)
                 code.in_parts(batch, tile_range, (b.add(low, first), b.add(high, first)), kept)
                 return
@@ -191,7 +223,7 @@ def emit_tiles(
             with b.loop(*tile_range) as i:
                 code.whole(place, i)
 
-        ctx.tasks((*grid.batch, blocks(tiles, count), blocks(panels, together)), task)
+        ctx.tasks((*each.batch, blocks(each.tiles, count), blocks(panels, together)), task)
 
 
 @dataclass(frozen=True)
@@ -228,7 +260,8 @@ class _Tiles:
         b, (y, x) = self.b, self._corner(i)
         columns, vectors = self.grid.tiling.columns, len(self.widths)
         first = list(self.start(place, vectors)) * self.grid.tiling.positions
-        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count)), first)
+        positions = self.grid.tiling.positions
+        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count), positions), first)
         if not self.ctx.heavy_epilogue:
             for number, total in enumerate(totals):
                 row, column = divmod(number // vectors, columns)
@@ -273,7 +306,9 @@ class _Tiles:
                 places = list(self._sums(kept, slot))
                 totals = [b.load(kept.pointer, where, kind, self.lanes) for where in places]
                 corner = self._corner(i)
-                where = TileAt((*batch, panel), *corner, part, self._ahead(slot[1], self.count))
+                ahead = self._ahead(slot[1], self.count)
+                positions = self.grid.tiling.positions
+                where = TileAt((*batch, panel), *corner, part, ahead, positions)
                 for place, total in zip(places, self.tile(where, totals), strict=True):
                     b.store(kept.pointer, place, kind, total)
 
@@ -283,6 +318,8 @@ class _Tiles:
     def _corner(self, i: Index) -> tuple[Index, Index]:
         """The first position of a tile."""
         b, grid, tiling = self.b, self.grid, self.grid.tiling
+        if is_open(grid.columns_of_tiles) and certainly(grid.rows_of_tiles, 1):
+            return 0, b.smaller(b.mul(i, tiling.columns), grid.width - tiling.columns)
         y = b.mul(b.div(i, grid.columns_of_tiles), tiling.rows)
         y = b.smaller(y, grid.height - tiling.rows)
         x = b.mul(b.mod(i, grid.columns_of_tiles), tiling.columns)
@@ -348,4 +385,4 @@ def _range(b: KernelBuilder, block: Index, size: int, length: int) -> Range:
     """The numbers below `length` in a block of `size`."""
     start = b.mul(block, size)
     stop = b.add(start, size)
-    return start, b.smaller(stop, length) if length % size else stop
+    return start, stop if certainly(length % size, 0) else b.smaller(stop, length)

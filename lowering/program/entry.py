@@ -29,6 +29,7 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT
+from xrelay.dialects.lengths import is_open, place_of
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.emit.attributes import access, step, whole_number
 from xrelay.lowering.emit.builder import POINTER
@@ -59,19 +60,21 @@ def write_entry(
     threads: int,
     *,
     profile: bool,
+    lengths: Storage | None = None,
 ) -> func.FuncOp:
     """
     The function that runs the nodes for `threads` threads.
 
     `offsets` are those in the workspace: first of as many numbered buffers, then of the
-    scratch memory of each call. `profile` makes it take the time of its steps.
+    scratch memory of each call. `profile` makes it take the time of its steps. `lengths` is where the table of
+    lengths lies in a program that has one.
     """
     pointer = LLVMPointerType()
     block = Block(arg_types=[*[pointer] * 4, i64, i64, pointer])
     names = ("inputs", "outputs", "constants", "workspace", "thread", "threads", "team")
     for arg, hint in zip(block.args, names, strict=True):
         arg.name_hint = hint
-    writer = _EntryWriter(block, offsets, buffers, threads, profile)
+    writer = _EntryWriter(block, offsets, buffers, threads, profile, lengths)
     if any(may_last(node) for node in within(nodes)):
         writer.begin_polling()
     if profile:
@@ -134,6 +137,7 @@ class _EntryWriter:
     buffers: int
     threads: int
     profile: bool
+    lengths: Storage | None
     calls: int = 0
     """How many there are so far."""
     unread: bool = False
@@ -174,7 +178,9 @@ class _EntryWriter:
         elif call.kernel is None:
             self.copy(call)
         else:
-            places = [*call.reads, *call.writes, Storage("buffer", self.buffers + number)]
+            lengths = [self.lengths] if self.lengths and call.kernel.reads_lengths else []
+            scratch = Storage("buffer", self.buffers + number)
+            places = [*call.reads, *call.writes, *lengths, scratch]
             callee, args = call.kernel.function.sym_name.data, map(self.address, places)
             self.block.add_op(func.CallOp(callee, [*args, *self.args[4:]], []))
         if self.profile:
@@ -387,7 +393,13 @@ class _EntryWriter:
         return llvm.ConstantOp(whole_number(i64, value), i64)
 
     def number(self, value: int) -> SSAValue:
-        return self.emit(self.constant(value))
+        if not is_open(value):
+            return self.emit(self.constant(value))
+        assert self.lengths is not None, "a program with lengths has a table of them"
+        slot = self.step([self.address(self.lengths)], place_of(value), i64)
+        return self.emit(
+            llvm.LoadOp.create(operands=[slot], result_types=[i64], properties=access(8))
+        )
 
     def address(self, place: Storage) -> SSAValue:
         """The address of a tensor."""

@@ -9,7 +9,7 @@ Which operators have loops, what computes them and which is the anchor is chosen
 (`selection.py`).
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
+from xrelay.dialects.lengths import hint, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode, leaf_types
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -65,13 +66,16 @@ MANY_LIGHT = 8
 class Kernel:
     """
     A kernel function: pointers to the parameters' tensors, to the constants, to the result's
-    tensors, and to scratch memory; the number of the thread, how many there are, and the team.
+    tensors, to the table of lengths if it reads that, and to scratch memory; the number of the thread, how many
+    there are, and the team.
     """
 
     function: func.FuncOp
     scratch_bytes: int
     packings: dict[int, Packing]
     """The order in which inputs that are constants are expected, by number."""
+    reads_lengths: bool = False
+    """Whether it reads lengths that are not known before the program runs."""
 
 
 def group_inputs(group: Group) -> list[Leaf]:
@@ -97,8 +101,9 @@ def build_kernel(
     """
     pointer = LLVMPointerType()
     count = len(inputs) + len(outputs)
-    block = Block(arg_types=[*[pointer] * (count + 1), i64, i64, pointer])
-    b = KernelBuilder(block, options.target)
+    is_open = any(map(is_open_type, (each.type for each in values_of(group))))
+    block = Block(arg_types=[*[pointer] * (count + is_open + 1), i64, i64, pointer])
+    b = KernelBuilder(block, options.target, block.args[count] if is_open else None)
     evaluator = Evaluator(b, RULES)
     leaves = group_inputs(group)
     for leaf, arg, format in zip(leaves, block.args, inputs, strict=False):
@@ -109,7 +114,7 @@ def build_kernel(
             zip(block.args[len(inputs) : count], outputs, strict=True)
         )
     ]
-    scratch, thread, threads, team = block.args[count:]
+    scratch, thread, threads, team = block.args[-4:]
     ctx = KernelContext(
         b,
         evaluator,
@@ -124,11 +129,31 @@ def build_kernel(
         name, FunctionType.from_lists(block.arg_types, []), Region(block), visibility="private"
     )
     function.attributes[KERNEL_ATTRIBUTE] = UnitAttr()
-    function.attributes[SCRATCH_ATTRIBUTE] = IntegerAttr(ctx.scratch_bytes, i64)
+    function.attributes[SCRATCH_ATTRIBUTE] = IntegerAttr(hint(ctx.scratch_bytes), i64)
     packings = {
         i: ctx.packings[value] for i, (value, _) in enumerate(leaves) if value in ctx.packings
     }
-    return Kernel(function, ctx.scratch_bytes, packings)
+    return Kernel(function, ctx.scratch_bytes, packings, is_open)
+
+
+def require_elements(group: Group) -> None:
+    """
+    Sees to it that tensors whose lengths are known when the program runs have elements, which becomes a condition:
+    loops of kernels count on it.
+    """
+    for value in values_of(group):
+        if is_open_type(value.type):
+            for type_ in leaf_types(value.type):
+                for length in type_.get_shape():
+                    if is_open(length) and length < 1:
+                        int(length)  # There are none: a program for this length alone.
+
+
+def values_of(group: Group) -> Iterator[SSAValue]:
+    """The values of a group."""
+    yield from group.params
+    for op in group.ops:
+        yield from op.results
 
 
 def _require_code(group: Group) -> None:
@@ -147,6 +172,7 @@ def _require_code(group: Group) -> None:
 
 def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> None:
     _require_code(group)
+    require_elements(group)
     chosen = {choice.op: choice for choice in choices}
 
     def emit(op: Operation, sink: Sink) -> None:

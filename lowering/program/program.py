@@ -13,6 +13,9 @@ Every thread of a team runs the entry function:
                 const void *constants, void *workspace,
                 int64_t thread, int64_t threads, void *team)
 
+A program whose lengths are not known before it runs has one more input: the table of the numbers that follow from
+them, of 64 bits each.
+
 Inputs and outputs are row-major. Constants and workspace are aligned to 64 bytes. `team` is what
 `xrelay_barrier(team, threads)` is given, and `xrelay_stamp(team, step)` in programs that take the
 time of their steps; both are functions of the run time.
@@ -23,8 +26,9 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 
-from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
+from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory, plan_slots
 from xrelay.analysis.facts.ports import Port, ports
+from xrelay.dialects.lengths import hint, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.program.control_flow import check_flow
@@ -132,10 +136,14 @@ def _finish(
         scratch = call.kernel.scratch_bytes if call.kernel else 0
         lifetimes.append(Lifetime(scratch, number, number))
     loops = any(map(may_last, within(nodes)))
-    plan = plan_memory(lifetimes)
+    varying = any(is_open(each.size) for each in lifetimes)
+    plan = plan_slots(lifetimes) if varying else plan_memory(lifetimes)
     words = WORDS if loops else 0
     offsets = [offset + words for offset in plan.offsets]
-    entry = write_entry(name, nodes, offsets, buffers, threads, profile=profile)
+    lengths = (
+        Storage("input", len(inputs)) if any(is_open_type(each.type) for each in inputs) else None
+    )
+    entry = write_entry(name, nodes, offsets, buffers, threads, profile=profile, lengths=lengths)
     module = ModuleOp(
         [
             *declarations(threads, profile=profile, loops=loops),
@@ -144,7 +152,7 @@ def _finish(
         ]
     )
     constants = tuple(places.constants.values())
-    module.attributes[WORKSPACE_ATTRIBUTE] = IntegerAttr(plan.size + words, i64)
+    module.attributes[WORKSPACE_ATTRIBUTE] = IntegerAttr(hint(plan.size) + words, i64)
     module.attributes[CONSTANT_BYTES_ATTRIBUTE] = IntegerAttr(places.constant_bytes, i64)
     module.attributes[CONSTANTS_ATTRIBUTE] = ArrayAttr(map(_constant_entry, constants))
     tensors = places.tensors()

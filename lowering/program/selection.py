@@ -64,7 +64,7 @@ class Choice:
         Raises ParameterError for stated ones that the implementation does not have, or not so.
         """
         parameters = Parameters(stated)
-        implementation.parameters(site, parameters)
+        implementation.parameters(site.likely, parameters)
         parameters.require_known()
         return Choice(site, implementation, parameters.values, is_anchor)
 

@@ -15,6 +15,7 @@ from xdsl.traits import is_side_effect_free
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp, TupleOp
+from xrelay.dialects.lengths import is_open_type
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import element_count, is_tensor_type, types_within
 from xrelay.frontends.onnx.errors import ProgramTooLarge
@@ -56,6 +57,8 @@ class Folding:
         if not op.operands or isinstance(op, TupleOp):
             return None
         result = op.results[0].type
+        if any(is_open_type(each.type) for each in op.operands):
+            return None
         if _elements(result) > _most(result):
             return None
         if sum(_elements(operand.type) for operand in op.operands) > MOST_OPERANDS:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from xrelay.dialects.dtypes import ElementType
+from xrelay.dialects.lengths import is_open
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.node import require_size
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
@@ -204,7 +205,9 @@ def _completed(
     try:
         if not isinstance(given, Sequence | np.ndarray):
             raise TypeError("the order of a set's elements is no shape's")
-        lengths = [index(length) for length in cast(Sequence[int], given)]
+        lengths = [
+            length if is_open(length) else index(length) for length in cast(Sequence[int], given)
+        ]
     except TypeError:
         raise OnnxImportError(
             f"shapes= gives input '{name}' {given!r}, expected a list of whole numbers"

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp, MatrixProductOp
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
@@ -145,16 +146,22 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
     ]
     lanes = ctx.target.lanes(matrices.kind.bytes)
     block, across = _tile(
-        ctx.target, matrices.rows, matrices.columns, lanes, ctx.parameters, by_columns=by_columns
+        ctx.target,
+        likely(matrices.rows),
+        likely(matrices.columns),
+        lanes,
+        ctx.parameters,
+        by_columns=by_columns,
     )
     whole, left = divmod(matrices.rows, block)
-    for first, count, rows in ((0, whole, block), (whole * block, 1, left)):
+    last = (left, 1) if is_open(left) else (1, left)
+    for first, count, rows in ((0, whole, block), (whole * block, *last)):
         if rows:
             code = _tile_of_dots if by_columns else _tile_of_updates
             width = across
             if rows < block:
                 width = _columns_at_once(
-                    ctx.target, rows, matrices.columns, lanes, by_columns=by_columns
+                    ctx.target, rows, likely(matrices.columns), lanes, by_columns=by_columns
                 )
 
             def tile(
@@ -167,7 +174,7 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
             ) -> None:
                 member, i = at
                 a, b_start = (b.mul(member, size) for size in sizes)
-                row = b.add(first, b.mul(i, block))
+                row = b.add(first, b.mul(i, rows))
                 code(matrices, (a, b_start), (row, column), rows, count, finish(member))
 
             ctx.vector_tasks((batch, count), matrices.columns, width, tile)
@@ -230,7 +237,8 @@ def _tile_of_dots(
     """Both operands are read along the depth: dot products of several rows and columns."""
     b, kind = p.ctx.b, p.kind
     # Where A is stored by columns, its elements along the depth are not neighbours.
-    lanes = min(p.ctx.target.lanes(kind.bytes), max(1, p.depth)) if p.a.column_step == 1 else 1
+    lanes = min(p.ctx.target.lanes(kind.bytes), max(1, likely(p.depth)))
+    lanes = lanes if certainly(p.a.column_step, 1) else 1
     whole = p.depth - p.depth % lanes
     a_origin, b_origin = p.origin(p.a, starts[0]), p.origin(p.b, starts[1])
     row, column = first
@@ -250,8 +258,10 @@ def _tile_of_dots(
     zeros = [b.constant(kind.compute, 0, lanes)] * (rows * count)
     totals = b.fold(0, whole, lanes, zeros, lambda k, sums: add_products(lanes, k, sums))
     sums = [across_lanes(b, total, add, kind) for total in totals]
-    if p.depth > whole:
-        width = p.depth - whole
+    width = p.depth - whole
+    if is_open(width):
+        sums = b.fold(whole, p.depth, 1, sums, lambda k, totals: add_products(1, k, totals))
+    elif width:
         zeros = [b.constant(kind.compute, 0, width)] * (rows * count)
         sums = [
             add(b, total, across_lanes(b, other, add, kind), kind)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import is_open, likely
 from xrelay.dialects.nn import norm
 from xrelay.lowering.emit.context import KernelContext, VectorBody
 from xrelay.lowering.emit.elements import wide
@@ -151,8 +152,8 @@ def _softmax_of_rows(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -
         ctx.tasks((), lambda _: row.emit([()]))
         return
     *outer, rows, length = shape
-    short = length <= SHORT_ROW * ctx.target.lanes(kind.bytes)
-    together = SOFTMAX_ROWS if short and rows >= SOFTMAX_ROWS else 1
+    short = likely(length) <= SHORT_ROW * ctx.target.lanes(kind.bytes)
+    together = SOFTMAX_ROWS if short and (is_open(rows) or rows >= SOFTMAX_ROWS) else 1
     code = _SoftmaxOfRow(ctx, op, sink, together)
     rest = rows % together
     for start, count, size in ((0, rows // together, together), (rows - rest, rest, 1)):
@@ -179,7 +180,7 @@ class _SoftmaxOfRow:
         plain = (self.kind, row_major(self.shape))
         places = [each for each in ctx.places if (each.element, each.format) == plain]
         # Rows that fill the nearest cache are kept where the result goes: one less in the next.
-        is_long = 2 * self.shape[-1] * self.kind.bytes > ctx.target.l1_bytes
+        is_long = 2 * likely(self.shape[-1]) * self.kind.bytes > ctx.target.l1_bytes
         self.place = places[0] if places and is_long else None
         if self.place is None:
             format = row_major((together, self.shape[-1]))

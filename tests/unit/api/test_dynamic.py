@@ -165,6 +165,91 @@ def test_what_belongs_to_one_program_says_so(tmp_path: Path) -> None:
     assert "define" in program.llvm_ir
 
 
+PERCEPTRON = """
+<ir_version: 8, opset_import: ["" : 17]>
+perceptron (float[batch, 6] x) => (float[batch, 3] z)
+<float[6, 3] w = {1,2,3, 4,5,6, 7,8,9, 0,1,0, 2,0,1, 1,1,1}> {
+  t = MatMul(x, w)
+  z = Relu(t)
+}
+"""
+PINNING = """
+<ir_version: 8, opset_import: ["" : 17]>
+pinning (float[batch, steps] x) => (float[batch, steps] z)
+<int64[1] axes = {1}, int64[1] first = {0}, int64[1] second = {1}, int64[1] last = {2}> {
+  shape = Shape(x)
+  steps = Slice(shape, second, last, first)
+  numbers = Expand(one, steps)
+  z = Add(x, numbers)
+}
+"""
+
+
+def compilations(model: str, weights: Mapping[str, Any] | None = None) -> tuple[Any, list[str]]:
+    """A dynamic model, and the steps of its compilations as they come."""
+    steps: list[str] = []
+    proto = parser.parse_model(model)
+    for name, array in (weights or {}).items():
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    return xrelay.compile(proto, cache=False, progress=steps.append), steps
+
+
+def test_one_program_serves_all_batches() -> None:
+    model, steps = compilations(PERCEPTRON)
+    weights = onnx.numpy_helper.to_array(parser.parse_model(PERCEPTRON).graph.initializer[0])
+    for batch in (2, 64, 3, 17, 5, 64, 9):
+        x = floats(batch, 6)
+        np.testing.assert_allclose(model.run({"x": x})["z"], np.maximum(x @ weights, 0), atol=1e-5)
+    assert steps.count("generate kernels") == 1
+    conditions = {each.conditions for each in model.specialisations}
+    assert len(conditions) == 1
+    assert "2 <= batch" in str(conditions)
+    for batch in (1, 0):
+        model.run({"x": floats(batch, 6)})
+        assert model.specialisations[-1].conditions is None
+    assert steps.count("generate kernels") == 3
+
+
+def test_programs_for_many_lengths_are_not_saved(tmp_path: Path) -> None:
+    model, steps = compilations(PERCEPTRON)
+    model.run({"x": floats(4, 6)})
+    program = model.specialisations[0].model
+    assert "define" in program.llvm_ir
+    with pytest.raises(
+        ModelError, match=r"code for many lengths, which is not saved: .*specialise"
+    ):
+        program.save(tmp_path / "a.so")
+    alone = model.specialise({"x": (4, 6)})
+    alone.save(tmp_path / "a.so")
+    assert steps.count("generate kernels") == 2
+    model.run({"x": floats(4, 6)})
+    assert model.specialisations[-1].model is alone, "which is there, and may be faster"
+
+
+def test_lengths_whose_number_something_needs_are_numbers() -> None:
+    model, steps = compilations(PINNING, {"one": np.ones((), np.float32)})
+    for batch, length in ((2, 5), (3, 5), (3, 7), (4, 7), (4, 5)):
+        x = floats(batch, length)
+        np.testing.assert_array_equal(model.run({"x": x})["z"], x + 1)
+    assert all(each.conditions is None for each in model.specialisations)
+    assert steps.count("generate kernels") == 5
+
+
+def test_programs_for_many_lengths_are_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("XRELAY_CACHE_SIZE", "1G")
+    steps: list[str] = []
+    for batches in ((4, 5), (4, 6)):
+        model = xrelay.compile(parser.parse_model(PERCEPTRON), progress=steps.append)
+        for batch in batches:
+            x = floats(batch, 6)
+            assert model.run({"x": x})["z"].shape == (batch, 3)
+    assert steps.count("generate kernels") == 1
+
+
 class Programs:
     """Programs that compute nothing, and what was asked of the one who makes them."""
 

@@ -3,7 +3,7 @@
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.shapes import element_type_of, shape_of
+from xrelay.dialects.shapes import element_type_of, same_type, shape_of
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
 from xrelay.dialects.tensor.like import (
@@ -68,7 +68,7 @@ def stated_dtype(op: CastLikeOp, emit: Emitter) -> SSAValue | None:
 def scalar_operand(op: BroadcastBinaryOp, emit: Emitter) -> SSAValue | None:
     """x + ones(…) ──► x + 1, where x has the type of the result."""
     for index, (filled, other) in enumerate(((op.lhs, op.rhs), (op.rhs, op.lhs))):
-        if other.type != op.result.type or not has_static_type(other):
+        if not same_type(other.type, op.result.type) or not has_static_type(other):
             continue
         match filled.owner:
             case ZerosOp() | ZerosLikeOp():

@@ -1,0 +1,153 @@
+"""
+Programs for many lengths: a dynamic model is compiled at the shapes of a call, with a symbol for each length that it
+leaves open, and the program serves all calls for whose lengths its guards hold.
+
+    call [8, 784]  ──► n = 8, compiled with n       serves n from 2 on
+    call [64, 784] ──► the same program
+    call [1, 784]  ──► compiled with the number 1
+
+A symbol whose number something asks for becomes a number, and the model is compiled again; in the worst case all do,
+and the program is one for the shapes of the call alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.dialects.length_scope import LEAST, MOST, Scope
+from xrelay.dialects.lengths import polynomial, symbol
+from xrelay.dialects.polynomials import Polynomial
+from xrelay.runtime.lengths import OpenLengths
+from xrelay.runtime.model import Model
+from xrelay.runtime.signature import InputValue, Known, OpenTensor, Shapes
+
+if TYPE_CHECKING:
+    from xrelay.analysis.facts.ports import Port
+    from xrelay.lowering.program.program import Program
+
+logger = logging.getLogger("xrelay.lengths")
+
+MOST_PROGRAMS = 32
+"""How many programs a model keeps for many lengths."""
+
+
+def open_lengths(program: Program, scope: Scope) -> OpenLengths:
+    """What a lowered program knows about the lengths of a scope."""
+    places = {
+        shape: (number, axis)
+        for number, port in reversed(list(enumerate(program.inputs)))
+        for axis, shape in reversed(list(enumerate(_shape(port))))
+    }
+    symbols = range(len(scope.symbols))
+    bounds = [scope.atoms[symbol].bounds for symbol in symbols]
+    return OpenLengths(
+        tuple(scope.symbols),
+        tuple(places[(((symbol,), 1),)] for symbol in symbols),
+        tuple((int(low), int(high)) for low, high in bounds),
+        tuple((atom.operation, atom.left, atom.right) for atom in scope.atoms[len(symbols) :]),
+        tuple((guard.value, guard.relation) for guard in scope.conditions()),
+        tuple(scope.table),
+        tuple(map(_shape, program.inputs)),
+        tuple(map(_shape, program.outputs)),
+        polynomial(program.workspace_bytes),
+        (
+            *(
+                f"{low:.0f} <= {name} <= {high:.0f}"
+                for name, (low, high) in zip(scope.symbols, bounds, strict=True)
+            ),
+            *map(scope.condition, scope.conditions()),
+        ),
+    )
+
+
+def _shape(port: Port) -> tuple[Polynomial, ...]:
+    return tuple(map(polynomial, port.type.get_shape()))
+
+
+class ManyLengths:
+    """The programs of a dynamic model that serve many lengths. May be used by several threads at once."""
+
+    def __init__(
+        self, inputs: Sequence[OpenTensor], compiled: Callable[[Shapes, Scope], Model]
+    ) -> None:
+        """`compiled` makes a program for shapes with lengths of a scope."""
+        self._inputs = inputs
+        self._compiled = compiled
+        self._lock = Lock()
+        self._programs: list[tuple[dict[str, InputValue], Model]] = []
+        """With the elements of inputs that they were made for."""
+        self._numbers: set[str] = set()
+        """Symbols that could not stay open."""
+
+    def model(self, shapes: Mapping[str, Known]) -> Model | None:
+        """A model for shapes, on the code of a program for many; None where that cannot be."""
+        with self._lock:
+            programs = list(self._programs)
+        values = {name: each for name, each in shapes.items() if isinstance(each, InputValue)}
+        taken = [each for each in shapes.values() if not isinstance(each, InputValue)]
+        for known, program in programs:
+            found = program.at(taken) if known == values else None
+            if found is not None:
+                return found
+        program = self._program(shapes)
+        if program is None:
+            return None
+        with self._lock:
+            self._programs = [(values, program), *self._programs[: MOST_PROGRAMS - 1]]
+        return program.at(taken)
+
+    def _program(self, shapes: Mapping[str, Known]) -> Model | None:
+        """A new program for the shapes and others; None where all lengths have to be numbers."""
+        numbers = set(self._numbers)
+        while True:
+            scope = Scope()
+            given = self._opened(shapes, scope, numbers)
+            if not scope.symbols:
+                return None
+            try:
+                program = self._compiled(given, scope)
+                if not scope.pinned:
+                    return program
+            except DiagnosticException as error:
+                if not scope.pinned:
+                    # The message is that about numbers, which the caller compiles next.
+                    logger.info("no program for many lengths: %s", error)
+                    return None
+            except Exception:
+                # Where a number was asked for, what follows says nothing.
+                if not scope.pinned:
+                    raise
+            numbers |= {scope.symbols[each] for each in scope.pinned}
+            self._numbers |= {scope.symbols[each] for each in scope.asked}
+
+    def _opened(
+        self, shapes: Mapping[str, Known], scope: Scope, numbers: set[str]
+    ) -> dict[str, Known]:
+        """The shapes with a symbol for each open length but those that have to be numbers."""
+        symbols: dict[str, int] = {}
+
+        def opened(spec: OpenTensor, axis: int, length: int) -> int:
+            dim = length if spec.dims is None else spec.dims[axis]
+            if isinstance(dim, int):
+                return length
+            name = dim or f"{spec.name}.{axis}"
+            if name in numbers:
+                return length
+            if not LEAST <= length <= MOST:
+                return length
+            if name not in symbols:
+                symbols[name] = symbol(scope, name, length)
+            return symbols[name]
+
+        given: dict[str, Known] = {}
+        for spec in self._inputs:
+            each = shapes[spec.name]
+            if not isinstance(each, InputValue):
+                each = tuple(opened(spec, axis, length) for axis, length in enumerate(each))
+            given[spec.name] = each
+        return given

@@ -1,0 +1,305 @@
+"""
+The lengths of one program that are not known before it runs: symbols, what is computed from them, and what was decided about them.
+
+A decision that holds for some lengths only is taken as it is at the *hints*, the lengths of the first call, and becomes a condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from math import gcd, inf, prod
+from operator import eq, ge, gt, le, lt, ne
+
+from xrelay.dialects.polynomials import (
+    Bounds,
+    Polynomial,
+    core_of,
+    number,
+    product_bounds,
+    quotient_bounds,
+    split,
+    times,
+    total,
+)
+
+LEAST = 2
+"""The least value of a symbol: lengths of 0 and 1 behave differently (broadcasting, empty loops), and are numbers."""
+MOST = 2**31 - 1
+"""The greatest value of a symbol."""
+LIKELY = 32
+"""Choices are made for lengths of so much at least: a program serves long ones as well as short ones, and these take time."""
+
+RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
+
+
+def _div(lhs: float, rhs: float) -> float:
+    return lhs // rhs
+
+
+def _min(lhs: float, rhs: float) -> float:
+    return min(lhs, rhs)
+
+
+def _max(lhs: float, rhs: float) -> float:
+    return max(lhs, rhs)
+
+
+OPERATIONS: dict[str, Callable[[float, float], float]] = {"div": _div, "min": _min, "max": _max}
+
+
+class Pinned(Exception):
+    """Somebody has asked for the number that a length is: its symbols have to be numbers."""
+
+    def __init__(self, scope: Scope, symbols: frozenset[int]):
+        super().__init__(", ".join(scope.symbols[each] for each in sorted(symbols)))
+        self.symbols = symbols
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A symbol, or a function of two polynomials that is none."""
+
+    operation: str
+    """"symbol", "div" (floor), "min" or "max"."""
+    left: Polynomial
+    right: Polynomial
+    hint: int
+    likely: int
+    bounds: Bounds
+    symbols: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What a program relies on: the relation of a polynomial to 0."""
+
+    value: Polynomial
+    relation: str
+
+
+@dataclass(eq=False)
+class Scope:
+    """The lengths of one program: their symbols, and what has been decided about them."""
+
+    symbols: list[str] = field(default_factory=list[str])
+    """Their names; symbol i is atom i."""
+    atoms: list[Atom] = field(default_factory=list[Atom])
+    guards: dict[Guard, None] = field(default_factory=dict[Guard, None])
+    """What is equal, and what is not."""
+    ranges: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
+    """The bounds of sums that are decided."""
+    pinned: set[int] = field(default_factory=set[int])
+    """The symbols that have to be numbers."""
+    asked: set[int] = field(default_factory=set[int])
+    """Those of them whose number something has asked for, which it does for all lengths."""
+    table: dict[Polynomial, int] = field(default_factory=dict[Polynomial, int])
+    """The values that the code reads, with their places."""
+    _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    """Of the atoms, by what they are."""
+
+    def symbol(self, name: str, hint: int) -> Polynomial:
+        """A new symbol, for a length of 2 or more. All symbols come before anything is computed with one."""
+        assert LEAST <= hint <= MOST and len(self.atoms) == len(self.symbols)
+        new = len(self.symbols)
+        self.symbols.append(name)
+        own = frozenset((new,))
+        likely = max(hint, LIKELY)
+        self.atoms.append(Atom("symbol", (), (), hint, likely, (LEAST, MOST), own))
+        return (((new,), 1),)
+
+    # -- polynomials ------------------------------------------------------------------------------
+
+    def hint(self, value: Polynomial) -> int:
+        """The value in the first call."""
+        return sum(
+            factor * prod(self.atoms[each].hint for each in atoms) for atoms, factor in value
+        )
+
+    def likely(self, value: Polynomial) -> int:
+        """The value that choices are made for."""
+        numbers = self.atoms
+        return sum(factor * prod(numbers[each].likely for each in atoms) for atoms, factor in value)
+
+    def bounds(self, value: Polynomial) -> Bounds:
+        """Between what the value is certain to lie."""
+        low: float = 0
+        high: float = 0
+        for atoms, factor in value:
+            ends: Bounds = (factor, factor)
+            for each in atoms:
+                ends = product_bounds(ends, self.atoms[each].bounds)
+            low, high = low + ends[0], high + ends[1]
+        if self.ranges and value:
+            core, factor, known = core_of(value)
+            least, most = sorted(factor * end + known for end in self.ranges.get(core, (-inf, inf)))
+            low, high = max(low, least), min(high, most)
+        return low, high
+
+    def symbols_in(self, value: Polynomial) -> frozenset[int]:
+        """What a polynomial depends on."""
+        atoms = (each for atoms, _ in value for each in atoms)
+        return frozenset[int]().union(*(self.atoms[each].symbols for each in atoms))
+
+    def divide(self, value: Polynomial, by: Polynomial) -> Polynomial:
+        """The quotient, rounded down. Divisors are positive."""
+        whole, rest = split(value, by)
+        if not rest:
+            return whole
+        if len(by) == 1 and not by[0][0]:
+            return total(whole, self._divide_by_number(rest, by[0][1]))
+        return total(whole, self._atom("div", rest, by))
+
+    def _divide_by_number(self, value: Polynomial, by: int) -> Polynomial:
+        """The same for a number that does not divide any of the factors."""
+        if value[-1][0] and value[-1][1] < 0:  # -(p / b) rounded down is p / b rounded up.
+            upward = total(times(value, -1), number(by - 1))
+            return times(self.divide(upward, number(by)), -1)
+        common = gcd(by, *(factor for atoms, factor in value if atoms))
+        if common > 1:
+            value = tuple((atoms, factor // common) for atoms, factor in value if factor // common)
+            return self.divide(value, number(by // common))
+        low, high = self.bounds(value)
+        if 0 <= low and high < by:
+            return ()
+        return self._atom("div", value, number(by))
+
+    def extreme(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
+        """The smaller ("min") or the larger ("max") of two."""
+        low, high = self.bounds(total(left, times(right, -1)))
+        if high > 0 > low:
+            return self._atom(operation, *sorted((left, right)))
+        return left if (high <= 0) == (operation == "min") else right
+
+    def _atom(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
+        key = operation, left, right
+        place = self._numbers.get(key)
+        if place is None:
+            place = self._numbers[key] = len(self.atoms)
+            self.atoms.append(self._made(operation, left, right))
+        return (((place,), 1),)
+
+    def _made(self, operation: str, left: Polynomial, right: Polynomial) -> Atom:
+        (low, high), (least, most) = self.bounds(left), self.bounds(right)
+        code = OPERATIONS[operation]
+        if operation == "div":
+            bounds = quotient_bounds((low, high), (least, most))
+        else:
+            bounds = code(low, least), code(high, most)
+        hint = int(code(self.hint(left), self.hint(right)))
+        likely = int(code(self.likely(left), max(self.likely(right), 1)))
+        symbols = self.symbols_in(left) | self.symbols_in(right)
+        return Atom(operation, left, right, hint, likely, bounds, symbols)
+
+    # -- decisions --------------------------------------------------------------------------------
+
+    def decide(self, value: Polynomial, relation: str) -> bool:
+        """Whether a polynomial has a relation to 0: for any lengths, or for the hints, which becomes a guard."""
+        low, high = self.bounds(value)
+        compare = RELATIONS[relation]
+        if low == high:
+            return compare(low, 0)
+        if relation in ("==", "!="):
+            if low > 0 or high < 0:
+                return relation == "!="
+        elif compare(low, 0) == compare(high, 0):
+            return compare(low, 0)
+        holds = compare(self.hint(value), 0)
+        stated = relation if holds else _OPPOSITE[relation]
+        if stated == "==" and len(self.symbols_in(value)) == 1:
+            self.pin(value, asked=False)
+        if stated in ("==", "!="):
+            sign = 1 if value[-1][1] > 0 else -1
+            self.guards[Guard(times(value, sign), stated)] = None
+        else:
+            self._narrow(value, stated)
+        return holds
+
+    def _narrow(self, value: Polynomial, relation: str) -> None:
+        """Narrows the bounds of what has a relation of order to 0, which is a condition from now on."""
+        core, factor, known = core_of(value)
+        # factor * core + known is at least 0 or 1, or the same of the opposite.
+        if relation in ("<", "<="):
+            factor, known = -factor, -known
+        least = (1 if relation in ("<", ">") else 0) - known
+        symbol = self._symbol(core)
+        low, high = self.ranges.get(core, (-inf, inf))
+        if symbol is not None:
+            low, high = self.atoms[symbol].bounds
+        if factor > 0:
+            low = max(low, -(-least // factor))
+        else:
+            high = min(high, least // factor)
+        if symbol is not None:
+            self.atoms[symbol] = replace(self.atoms[symbol], bounds=(low, high))
+        else:
+            self.ranges[core] = low, high
+
+    def _symbol(self, value: Polynomial) -> int | None:
+        """The symbol that a polynomial is, if it is one."""
+        if len(value) != 1 or len(value[0][0]) != 1 or value[0][1] != 1:
+            return None
+        atom = value[0][0][0]
+        return atom if atom < len(self.symbols) else None
+
+    def conditions(self) -> list[Guard]:
+        """What the lengths have to meet beside the bounds of the symbols."""
+        found = list(self.guards)
+        for core, (low, high) in self.ranges.items():
+            if low > -inf:
+                found.append(Guard(total(core, number(-int(low))), ">="))
+            if high < inf:
+                found.append(Guard(total(core, number(-int(high))), "<="))
+        return found
+
+    def pin(self, value: Polynomial, *, asked: bool = True) -> int:
+        """Raises Pinned for the symbols in a polynomial."""
+        symbols = self.symbols_in(value)
+        self.pinned |= symbols
+        if asked:
+            self.asked |= symbols
+        raise Pinned(self, symbols)
+
+    def place(self, value: Polynomial) -> int:
+        """The place of a value in the table that the code reads."""
+        return self.table.setdefault(value, len(self.table))
+
+    def condition(self, guard: Guard) -> str:
+        """A guard as people write it."""
+        known = [factor for atoms, factor in guard.value if not atoms]
+        rest = tuple(each for each in guard.value if each[0])
+        relation, sign = guard.relation, 1
+        if rest[-1][1] < 0:
+            relation, sign = _MIRRORED.get(relation, relation), -1
+        return f"{self.text(times(rest, sign))} {relation} {-sign * sum(known)}"
+
+    def text(self, value: Polynomial, depth: int = 4) -> str:
+        """A polynomial as people write it, what is nested deeper than `depth` as `…`."""
+        parts: list[str] = []
+        for atoms, factor in reversed(value):
+            factors = [self._atom_text(each, depth) for each in atoms]
+            if abs(factor) != 1 or not atoms:
+                factors.insert(0, str(abs(factor)))
+            sign = ("- " if factor < 0 else "+ ") if parts else "-" * (factor < 0)
+            parts.append(sign + "*".join(factors))
+        return " ".join(parts) or "0"
+
+    def _atom_text(self, number: int, depth: int) -> str:
+        atom = self.atoms[number]
+        if atom.operation == "symbol":
+            return self.symbols[number]
+        if depth == 0:
+            return "…"
+        left, right = (
+            f"({text})" if " " in text and atom.operation == "div" else text
+            for text in (self.text(each, depth - 1) for each in (atom.left, atom.right))
+        )
+        return (
+            f"{left}//{right}" if atom.operation == "div" else f"{atom.operation}({left}, {right})"
+        )
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}

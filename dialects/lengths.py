@@ -1,0 +1,352 @@
+"""
+Lengths of dimensions that are known when a program runs, not when it is compiled.
+
+A program is compiled *at* some lengths, those of the first call, and serves others as well. A `Length` stands in types
+and in shape arithmetic where a number stands otherwise; sums, products, quotients, minima and maxima of lengths are
+lengths. It knows its value in the first call, its *hint*, and what holds for any value:
+
+    n       symbol, 2 or more         n * 784 % 16 == 0       holds for any n
+    n < 6   may or may not be         decided by the hint, and a *guard* of the program from now on
+
+A program serves the lengths for which all its guards hold, so that whatever code does with a length, the program is
+right where it is used. What asks for the number itself (`range(n)`, `int(n)`, an attribute) *pins* the symbols in it:
+it raises Pinned, and the program is compiled anew with their numbers.
+
+Source: symbolic integers of PyTorch (SymInt), shape polymorphism of JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from math import gcd
+from operator import index
+from typing import cast
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, TupleType, i64
+from xdsl.ir import Attribute, Data, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from xrelay.dialects.length_scope import RELATIONS, Scope
+from xrelay.dialects.polynomials import Polynomial, multiplied, number, times, total
+
+MOST_TERMS = 64
+MOST_FACTOR = 2**62
+"""Sums of more terms, or with larger factors, pin their symbols."""
+
+
+def symbol(scope: Scope, name: str, hint: int) -> int:
+    """A new symbol of a scope, for a length of 2 or more, before anything is computed with one."""
+    return length_of(scope, scope.symbol(name, hint))
+
+
+def length_of(scope: Scope, value: Polynomial) -> int:
+    """What a polynomial is: a number where it depends on nothing."""
+    if not value:
+        return 0
+    if len(value) == 1 and not value[0][0]:
+        return value[0][1]
+    if len(value) > MOST_TERMS or any(abs(factor) > MOST_FACTOR for _, factor in value):
+        scope.pin(value)
+    return cast(int, Length(scope, value))
+
+
+class Length:
+    """
+    A number that depends on symbols. It passes for an int (`isinstance`), as in types and annotations, and has the
+    arithmetic of one.
+    """
+
+    __slots__ = ("hint", "scope", "value")
+
+    def __init__(self, scope: Scope, value: Polynomial):
+        self.scope, self.value = scope, value
+        self.hint = scope.hint(value)
+        """The number in the first call."""
+
+    def __hash__(self) -> int:
+        return hash((id(self.scope), self.value))
+
+    def __repr__(self) -> str:
+        return f"{self} ~ {self.hint}"
+
+    def __str__(self) -> str:
+        return self.scope.text(self.value)
+
+    def __format__(self, specification: str) -> str:
+        return format(int(self), specification) if specification not in ("", "d") else str(self)
+
+    # -- arithmetic -------------------------------------------------------------------------------
+
+    def _other(self, other: object) -> Polynomial | None:
+        """An operand as a polynomial; None for what is no whole number."""
+        if type(other) is Length:
+            assert other.scope is self.scope, (
+                "lengths of two programs have nothing to do with each other"
+            )
+            return other.value
+        try:
+            return number(index(cast(int, other)))
+        except TypeError:
+            return None
+
+    def _with(self, other: object, code: Callable[[Polynomial, Polynomial], Polynomial]) -> object:
+        value = self._other(other)
+        return NotImplemented if value is None else length_of(self.scope, code(self.value, value))
+
+    def __add__(self, other: object) -> object:
+        return float(self) + other if isinstance(other, float) else self._with(other, total)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> object:
+        if isinstance(other, float):
+            return float(self) - other
+        return self._with(other, lambda a, b: total(a, times(b, -1)))
+
+    def __rsub__(self, other: object) -> object:
+        if isinstance(other, float):
+            return other - float(self)
+        return self._with(other, lambda a, b: total(b, times(a, -1)))
+
+    def __mul__(self, other: object) -> object:
+        return float(self) * other if isinstance(other, float) else self._with(other, multiplied)
+
+    __rmul__ = __mul__
+
+    def _divided(self, value: Polynomial, by: Polynomial) -> Polynomial:
+        if not self.scope.decide(by, ">"):
+            self.scope.pin(total(value, by) or by)
+        return self.scope.divide(value, by)
+
+    def _rest(self, value: Polynomial, by: Polynomial) -> Polynomial:
+        return total(value, times(multiplied(self._divided(value, by), by), -1))
+
+    def __floordiv__(self, other: object) -> object:
+        return self._with(other, self._divided)
+
+    def __rfloordiv__(self, other: object) -> object:
+        return self._with(other, lambda a, b: self._divided(b, a))
+
+    def __mod__(self, other: object) -> object:
+        return self._with(other, self._rest)
+
+    def __rmod__(self, other: object) -> object:
+        return self._with(other, lambda a, b: self._rest(b, a))
+
+    def __divmod__(self, other: object) -> tuple[object, object]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: object) -> tuple[object, object]:
+        return self.__rfloordiv__(other), self.__rmod__(other)
+
+    def __neg__(self) -> int:
+        return length_of(self.scope, times(self.value, -1))
+
+    def __pos__(self) -> Length:
+        return self
+
+    def __abs__(self) -> object:
+        return self if self >= 0 else -self
+
+    # -- decisions --------------------------------------------------------------------------------
+
+    def _compared(self, other: object, relation: str) -> bool:
+        if isinstance(other, float):
+            return RELATIONS[relation](float(self), other)
+        value = self._other(other)
+        if value is None:
+            return NotImplemented
+        return self.scope.decide(total(self.value, times(value, -1)), relation)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is Length and other.scope is not self.scope:
+            return False
+        return self is other or self._compared(other, "==")
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __lt__(self, other: object) -> bool:
+        return self._compared(other, "<")
+
+    def __le__(self, other: object) -> bool:
+        return self._compared(other, "<=")
+
+    def __gt__(self, other: object) -> bool:
+        return self._compared(other, ">")
+
+    def __ge__(self, other: object) -> bool:
+        return self._compared(other, ">=")
+
+    def __bool__(self) -> bool:
+        return self.scope.decide(self.value, "!=")
+
+    # -- the number itself ------------------------------------------------------------------------
+
+    def __index__(self) -> int:
+        return self.scope.pin(self.value)
+
+    __int__ = __trunc__ = __floor__ = __ceil__ = __round__ = bit_length = __index__
+
+    def __float__(self) -> float:
+        return self.scope.pin(self.value)
+
+    def __truediv__(self, other: float) -> float:
+        return int(self) / other
+
+    def __rtruediv__(self, other: float) -> float:
+        return other / int(self)
+
+    def __pow__(self, other: int) -> int:
+        return int(self) ** other
+
+    def __rpow__(self, other: int) -> int:
+        return other ** int(self)
+
+    def __lshift__(self, other: int) -> object:
+        return self * (1 << other)
+
+    def __rshift__(self, other: int) -> object:
+        return self // (1 << other)
+
+    def __rlshift__(self, other: int) -> int:
+        return other << int(self)
+
+    def __rrshift__(self, other: int) -> int:
+        return other >> int(self)
+
+    def __and__(self, other: int) -> int:
+        return int(self) & other
+
+    def __or__(self, other: int) -> int:
+        return int(self) | other
+
+    def __xor__(self, other: int) -> int:
+        return int(self) ^ other
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    @property
+    def __class__(self) -> type[int]:
+        return int
+
+    @__class__.setter
+    def __class__(self, type_: type, /) -> None:
+        raise TypeError("a length stays one")
+
+
+def is_open(value: object) -> bool:
+    """Whether a number, or one of those in a shape, is known when the program runs only."""
+    return type(value) is Length
+
+
+def is_open_type(type_: Attribute) -> bool:
+    """Whether a type is that of tensors with a length that is not known before the program runs, or has one within."""
+    if isinstance(type_, TupleType):
+        return any(map(is_open_type, type_.types.data))
+    return isinstance(type_, TensorType) and any(map(is_open, type_.get_shape()))
+
+
+def likely_type(type_: Attribute) -> Attribute:
+    """A type with numbers for its lengths: those that choices are made for."""
+    if isinstance(type_, TupleType):
+        return TupleType(tuple(cast(TypeAttribute, likely_type(each)) for each in type_.types.data))
+    if not is_open_type(type_):
+        return type_
+    tensor = cast("TensorType[Attribute]", type_)
+    return TensorType(tensor.element_type, tuple(map(likely, tensor.get_shape())))
+
+
+def hint(value: int) -> int:
+    """A number; for a length that of the first call. It is no guard, and nothing may rely on it."""
+    return cast(Length, value).hint if is_open(value) else value
+
+
+def likely(value: int) -> int:
+    """A number; for a length the one that choices are made for, which must serve all lengths: it is no guard."""
+    if not is_open(value):
+        return value
+    length = cast(Length, value)
+    return length.scope.likely(length.value)
+
+
+def certainly(value: int, number: int) -> bool:
+    """Whether a number is a certain one. A length may turn out to be it when the program runs."""
+    return not is_open(value) and value == number
+
+
+def place_of(value: int) -> int:
+    """The place of a length in the table that the code reads."""
+    length = cast(Length, value)
+    return length.scope.place(length.value)
+
+
+def common_divisor(value: int) -> int:
+    """A number that divides a number whatever the lengths are; 0 for 0."""
+    return gcd(*(factor for _, factor in cast(Length, value).value)) if is_open(value) else value
+
+
+def smaller(lhs: int, rhs: int) -> int:
+    """The smaller of two numbers, without a guard."""
+    return _extreme("min", lhs, rhs)
+
+
+def larger(lhs: int, rhs: int) -> int:
+    """The larger of two numbers, without a guard."""
+    return _extreme("max", lhs, rhs)
+
+
+def _extreme(operation: str, lhs: int, rhs: int) -> int:
+    first = lhs if is_open(lhs) else rhs
+    if not is_open(first):
+        return min(lhs, rhs) if operation == "min" else max(lhs, rhs)
+    scope = cast(Length, first).scope
+    return length_of(scope, scope.extreme(operation, polynomial(lhs), polynomial(rhs)))
+
+
+def polynomial(value: int) -> Polynomial:
+    """A number as a polynomial."""
+    return cast(Length, value).value if is_open(value) else number(value)
+
+
+@irdl_attr_definition
+class LengthsAttr(Data[tuple[int, ...]]):
+    """
+    Whole numbers some of which are lengths, in the place of an `array<i64: …>`, whose bytes cannot hold them. It is
+    written, and not read.
+    """
+
+    name = "relay.lengths"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int, ...]:
+        parser.raise_error("lengths have no meaning outside of the program that they are of")
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(", ".join(map(str, self.data)))
+
+    def get_values(self) -> tuple[int, ...]:
+        """The numbers."""
+        return self.data
+
+    def iter_values(self) -> Iterator[int]:
+        """The numbers."""
+        return iter(self.data)
+
+    def get_element_type(self) -> IntegerType:
+        """That of 64-bit numbers."""
+        return i64
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+def length_array(values: Iterable[int]) -> DenseArrayBase[IntegerType]:
+    """A property that holds numbers, among them lengths: `array<i64: …>`, or what passes for one."""
+    numbers = tuple(values)
+    if any(map(is_open, numbers)):
+        return cast("DenseArrayBase[IntegerType]", LengthsAttr(numbers))
+    return DenseArrayBase.from_list(i64, numbers)

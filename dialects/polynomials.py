@@ -1,0 +1,105 @@
+"""Sums of products of whole numbers that are not known, as data: their arithmetic, and that of what they lie between."""
+
+from math import gcd, inf
+from typing import TypeAlias
+
+Monomial: TypeAlias = tuple[int, ...]
+"""A product of atoms, by their numbers in ascending order; nothing is 1."""
+Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
+"""A sum of products, each with its factor, in ascending order; nothing is 0."""
+Bounds: TypeAlias = tuple[float, float]
+"""The least and the greatest value: whole numbers, or infinite."""
+
+
+def product_bounds(lhs: Bounds, rhs: Bounds) -> Bounds:
+    """The bounds of a product."""
+    ends = [a * b if a and b else 0 for a in lhs for b in rhs]
+    return min(ends), max(ends)
+
+
+def quotient_bounds(value: Bounds, by: Bounds) -> Bounds:
+    """The bounds of a quotient that is rounded down, where the divisor is positive."""
+    divisors = max(by[0], 1), by[1]
+
+    def divided(number: float, divisor: float) -> float:
+        if abs(number) == inf:
+            return number
+        return number // divisor if divisor != inf else -int(number < 0)
+
+    ends = [divided(number, divisor) for number in value for divisor in divisors]
+    return min(ends), max(ends)
+
+
+def core_of(value: Polynomial) -> tuple[Polynomial, int, int]:
+    """A sum as a factor times another one without a constant, of which the last factor is positive, and a constant."""
+    rest = tuple(each for each in value if each[0])
+    if not rest:
+        return (), 1, sum(factor for _, factor in value)
+    common = gcd(*(factor for _, factor in rest)) * (1 if rest[-1][1] > 0 else -1)
+    core = tuple((atoms, factor // common) for atoms, factor in rest)
+    return core, common, sum(factor for atoms, factor in value if not atoms)
+
+
+def number(value: int) -> Polynomial:
+    """A number as a polynomial."""
+    return (((), value),) if value else ()
+
+
+def _collected(terms: dict[Monomial, int]) -> Polynomial:
+    return tuple(sorted((atoms, factor) for atoms, factor in terms.items() if factor))
+
+
+def total(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
+    """The sum of two."""
+    terms = dict(lhs)
+    for atoms, factor in rhs:
+        terms[atoms] = terms.get(atoms, 0) + factor
+    return _collected(terms)
+
+
+def times(value: Polynomial, factor: int) -> Polynomial:
+    """A polynomial a number of times."""
+    return tuple((atoms, each * factor) for atoms, each in value) if factor else ()
+
+
+def multiplied(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
+    """The product of two."""
+    terms: dict[Monomial, int] = {}
+    for left, first in lhs:
+        for right, second in rhs:
+            atoms = tuple(sorted(left + right))
+            terms[atoms] = terms.get(atoms, 0) + first * second
+    return _collected(terms)
+
+
+def split(value: Polynomial, by: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """The part that a divisor divides, divided, and the rest; that of a constant is less than a divisor that is a number."""
+    if value == by:
+        return number(1), ()
+    if len(by) != 1:
+        return (), value
+    (divisor, unit) = by[0]
+    whole: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for atoms, factor in value:
+        left = _without(atoms, divisor)
+        if left is None:
+            rest[atoms] = factor
+            continue
+        if not atoms:
+            quotient = factor // unit
+        else:
+            quotient = abs(factor) // unit * (1 if factor > 0 else -1)
+        whole[left] = quotient
+        rest[atoms] = factor - quotient * unit
+    return _collected(whole), _collected(rest)
+
+
+def _without(atoms: Monomial, divisor: Monomial) -> Monomial | None:
+    """A product without some of its factors; None where it does not have them."""
+    left = list(atoms)
+    for each in divisor:
+        if each not in left:
+            return None
+        left.remove(each)
+    return tuple(left)

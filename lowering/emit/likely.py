@@ -1,0 +1,25 @@
+"""Operators at likely lengths, for choices that serve all lengths."""
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from xrelay.dialects.lengths import is_open_type, likely_type
+
+
+def has_lengths(op: Operation) -> bool:
+    """Whether an operator computes from, or gives, tensors with lengths that are not known before the program runs."""
+    return any(is_open_type(value.type) for value in (*op.operands, *op.results))
+
+
+def with_likely_lengths(op: Operation) -> tuple[Operation, dict[SSAValue, SSAValue]]:
+    """A copy of an operator with numbers for lengths; and its operands, by those of the operator."""
+    operands = tuple(dict.fromkeys(op.operands))
+    block = Block(arg_types=[likely_type(value.type) for value in operands])
+    given = dict[SSAValue, SSAValue](zip(operands, block.args, strict=True))
+    copy = op.clone(dict(given))
+    for each in copy.walk():
+        args = (arg for region in each.regions for inner in region.blocks for arg in inner.args)
+        for value in (*each.results, *args):
+            if is_open_type(value.type):
+                Rewriter.replace_value_with_new_type(value, likely_type(value.type))
+    return copy, given

@@ -1,0 +1,122 @@
+"""
+The lengths that a program finds out when it is called: which there are, what they have to be, and what its code
+computes with.
+
+A program for many lengths was compiled at some, and relies on conditions (`guards`) that hold for these. It serves all
+lengths for which they hold: its code reads what depends on the lengths from a table of 64-bit numbers.
+
+    symbols      n = the length of axis 0 of input 0
+    atoms        quotients, minima and maxima of sums of products of the atoms before
+    guards       sums of products, each with its relation to 0
+    table        sums of products
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import prod
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, TypeAlias, cast
+
+Polynomial: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
+"""A sum of products of atoms, by number, each with its factor."""
+
+
+def _div(lhs: int, rhs: int) -> int:
+    return lhs // rhs
+
+
+def _min(lhs: int, rhs: int) -> int:
+    return min(lhs, rhs)
+
+
+def _max(lhs: int, rhs: int) -> int:
+    return max(lhs, rhs)
+
+
+OPERATIONS: Mapping[str, Callable[[int, int], int]] = {"div": _div, "min": _min, "max": _max}
+RELATIONS: Mapping[str, Callable[[int, int], bool]] = {
+    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
+MOST_NUMBER = 2**62
+"""Numbers of the code are less than this."""
+
+
+@dataclass(frozen=True)
+class OpenLengths:
+    """What a program for many lengths knows about them."""
+
+    symbols: tuple[str, ...]
+    """The names of the first atoms."""
+    sources: tuple[tuple[int, int], ...]
+    """An input and an axis of it that has the length, for each symbol."""
+    bounds: tuple[tuple[int, int], ...]
+    """What each symbol is between, both included."""
+    atoms: tuple[tuple[str, Polynomial, Polynomial], ...]
+    """The atoms behind the symbols."""
+    guards: tuple[tuple[Polynomial, str], ...]
+    table: tuple[Polynomial, ...]
+    inputs: tuple[tuple[Polynomial, ...], ...]
+    outputs: tuple[tuple[Polynomial, ...], ...]
+    """The shapes of inputs and outputs."""
+    workspace_bytes: Polynomial
+    conditions: tuple[str, ...] = ()
+    """The guards, for people."""
+
+    def to_data(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> OpenLengths:
+        """Reads what `to_data` wrote, with lists for tuples. Raises TypeError or KeyError for anything else."""
+        return OpenLengths(**{each.name: _frozen(data[each.name]) for each in fields(OpenLengths)})
+
+    def at(self, shapes: Sequence[Sequence[int]]) -> KnownLengths | None:
+        """What follows from the shapes of all inputs; None when the program does not serve them."""
+        symbols = [shapes[number][axis] for number, axis in self.sources]
+        pairs = zip(symbols, self.bounds, strict=True)
+        if not all(least <= each <= most for each, (least, most) in pairs):
+            return None
+        atoms = list(symbols)
+        for operation, left, right in self.atoms:
+            first, second = value_of(left, atoms), value_of(right, atoms)
+            if operation == "div" and second <= 0:
+                return None
+            atoms.append(OPERATIONS[operation](first, second))
+        if not all(RELATIONS[relation](value_of(each, atoms), 0) for each, relation in self.guards):
+            return None
+
+        def values(polynomials: Iterable[Polynomial]) -> tuple[int, ...]:
+            return tuple(value_of(each, atoms) for each in polynomials)
+
+        inputs = tuple(map(values, self.inputs))
+        found = KnownLengths(
+            values(self.table),
+            inputs,
+            tuple(map(values, self.outputs)),
+            value_of(self.workspace_bytes, atoms),
+        )
+        fits = all(abs(each) < MOST_NUMBER for each in (*found.table, found.workspace_bytes))
+        return found if fits and inputs == tuple(map(tuple, shapes)) else None
+
+
+@dataclass(frozen=True)
+class KnownLengths:
+    """What a program for many lengths is at some."""
+
+    table: tuple[int, ...]
+    inputs: tuple[tuple[int, ...], ...]
+    outputs: tuple[tuple[int, ...], ...]
+    workspace_bytes: int
+
+
+def value_of(polynomial: Polynomial, atoms: Sequence[int]) -> int:
+    """A sum of products."""
+    return sum(factor * prod([atoms[each] for each in product]) for product, factor in polynomial)
+
+
+def _frozen(data: object) -> Any:
+    """Lists within each other as tuples."""
+    return tuple(map(_frozen, cast(list[object], data))) if isinstance(data, list) else data

@@ -1,0 +1,158 @@
+"""Programs for many lengths: right at all that they serve, whatever they were compiled at, and within their buffers."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import onnxruntime
+import pytest
+from guard_pages import guarded_run
+from onnx import ModelProto, numpy_helper, parser
+from raw_calls import RawCode
+
+from xrelay.compiler import compile_code, read_model
+from xrelay.dialects.length_scope import Scope
+from xrelay.dialects.lengths import symbol
+from xrelay.interpreters.arrays import Array
+from xrelay.options import CompileOptions
+from xrelay.runtime.code import ModelCode
+
+
+def model_of(text: str, **shapes: Sequence[int]) -> ModelProto:
+    """An ONNX model in its text format, with seeded random weights of some shapes."""
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>{text}')
+    random = np.random.default_rng(len(text))
+    for name, shape in shapes.items():
+        weights = random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))
+        model.graph.initializer.append(numpy_helper.from_array(weights.astype(np.float32), name))
+    return model
+
+
+def open_code(model: ModelProto, lengths: Mapping[str, int], options: CompileOptions) -> ModelCode:
+    """The code for many lengths, compiled at some, of a model whose open dimensions all have names."""
+    scope = Scope()
+    symbols = {name: symbol(scope, name, length) for name, length in lengths.items()}
+    shapes = {
+        value.name: [
+            symbols[dim.dim_param] if dim.dim_param else dim.dim_value
+            for dim in value.type.tensor_type.shape.dim
+        ]
+        for value in model.graph.input
+    }
+    module, name = read_model(model, shapes)
+    return compile_code(module, name, options, scope=scope)
+
+
+def at_shapes(code: ModelCode, arrays: Sequence[Array]) -> tuple[RawCode, list[Array]] | None:
+    """The code at the shapes of inputs, and what it takes then; None where it does not serve them."""
+    assert code.signature.lengths is not None
+    known = code.signature.lengths.at([array.shape for array in arrays])
+    if known is None:
+        return None
+    raw = RawCode(code)
+    raw.signature = code.signature.at(known)
+    return raw, [*arrays, np.array(known.table, np.int64)]
+
+
+PERCEPTRON = model_of(
+    """perceptron (float[batch, 40] x) => (float[batch, 10] y) {
+        a = Gemm(x, w1, b1)
+        b = Relu(a)
+        c = Gemm(b, w2, b2)
+        y = Softmax <axis = -1> (c)
+    }""",
+    w1=(40, 70),
+    b1=(70,),
+    w2=(70, 10),
+    b2=(10,),
+)
+ELEMENTS = model_of(
+    """elements (float[batch, 3, steps] x, float[batch, 1, steps] y) => (float[batch, 3, steps] z, float[batch, 3] m) {
+        a = Mul(x, y)
+        b = Tanh(a)
+        z = Add(b, w)
+        t = Transpose <perm = [1, 0, 2]> (b)
+        s = Transpose <perm = [1, 0, 2]> (t)
+        m = ReduceMax <axes = [2], keepdims = 0> (s)
+    }""",
+    w=(3, 1),
+)
+PRODUCTS = model_of(
+    """products (float[batch, rows, 24] x, float[batch, 24, 18] y, float[rows, few] p, float[columns, rows] q) => (float[batch, rows, 18] z, float[batch, rows, 19] v, float[few, columns] u) {
+        z = MatMul(x, y)
+        v = MatMul(x, w)
+        u = Gemm <transA = 1, transB = 1> (p, q)
+    }""",
+    w=(24, 19),
+)
+IMAGES = model_of(
+    """images (float[batch, 3, 12, 10] x) => (float[batch, 9] y) {
+        a = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w1, b1)
+        b = Relu(a)
+        c = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (b)
+        d = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1], group = 32> (c, w2)
+        e = Conv <kernel_shape = [1, 1]> (d, w3)
+        f = Add(c, e)
+        g = Concat <axis = 1> (f, c)
+        h = GlobalAveragePool(g)
+        i = Flatten(h)
+        y = Gemm(i, w4)
+    }""",
+    w1=(32, 3, 3, 3),
+    b1=(32,),
+    w2=(32, 1, 3, 3),
+    w3=(32, 32, 1, 1),
+    w4=(64, 9),
+)
+CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], ...]]] = {
+    "perceptron": (
+        PERCEPTRON,
+        {"batch": 3},
+        tuple({"batch": batch} for batch in (2, 3, 4, 5, 7, 8, 13, 16, 33)),
+    ),
+    "elements": (
+        ELEMENTS,
+        {"batch": 4, "steps": 6},
+        tuple({"batch": batch, "steps": steps} for batch, steps in ((4, 6), (2, 17), (9, 33))),
+    ),
+    "products": (
+        PRODUCTS,
+        {"batch": 2, "rows": 6, "few": 3, "columns": 5},
+        (
+            {"batch": 2, "rows": 6, "few": 3, "columns": 5},
+            {"batch": 3, "rows": 13, "few": 2, "columns": 4},
+            {"batch": 5, "rows": 2, "few": 7, "columns": 15},
+        ),
+    ),
+    "images": (IMAGES, {"batch": 2}, tuple({"batch": batch} for batch in (2, 3, 5))),
+}
+"""A model, the lengths that it is compiled at, and lengths that the program serves as well."""
+
+
+def check(model: ModelProto, code: ModelCode, lengths: Mapping[str, int]) -> None:
+    """The code computes what onnxruntime does at some lengths, between pages that fault on access."""
+    random = np.random.default_rng(sum(lengths.values()))
+    shapes = [
+        [lengths.get(dim.dim_param, dim.dim_value) for dim in value.type.tensor_type.shape.dim]
+        for value in model.graph.input
+    ]
+    arrays = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    given = {value.name: each for value, each in zip(model.graph.input, arrays, strict=True)}
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, given)
+    served = at_shapes(code, arrays)
+    assert served is not None, f"{lengths} needs a program of its own"
+    raw, taken = served
+    for at_end in (True, False):
+        found = guarded_run(raw, taken, code.signature.threads, at_end=at_end)
+        for spec, one, other in zip(code.signature.outputs, found, wanted, strict=True):
+            np.testing.assert_allclose(
+                one.view(np.float32).reshape(other.shape), other, 1e-4, 1e-5, err_msg=str(spec)
+            )
+
+
+@pytest.mark.parametrize(("threads", "target"), [(1, "native"), (2, "x86-64")])
+@pytest.mark.parametrize("name", CASES)
+def test_one_program_serves_many_lengths(name: str, threads: int, target: str) -> None:
+    model, first, others = CASES[name]
+    code = open_code(model, first, CompileOptions(threads, target))
+    for lengths in others:
+        check(model, code, lengths)

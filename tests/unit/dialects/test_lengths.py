@@ -1,0 +1,211 @@
+"""Lengths behave as the numbers that they turn out to be, wherever their guards hold."""
+
+from collections.abc import Callable
+from math import ceil, prod
+from operator import add, eq, floordiv, ge, gt, index, le, lt, mod, mul, ne, sub
+from random import Random
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import TensorType, f32
+
+from xrelay.dialects.length_scope import Pinned, Scope
+from xrelay.dialects.lengths import (
+    certainly,
+    common_divisor,
+    hint,
+    is_open_type,
+    larger,
+    likely_type,
+    polynomial,
+    smaller,
+    symbol,
+)
+from xrelay.runtime.lengths import OpenLengths
+
+Expression: TypeAlias = Callable[[int, int], int]
+
+OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "+": add,
+    "-": sub,
+    "*": mul,
+    "//": floordiv,
+    "%": mod,
+    "smaller": smaller,
+    "larger": larger,
+}
+RELATIONS = (eq, ne, lt, le, gt, ge)
+
+
+def program(scope: Scope, *values: int) -> OpenLengths:
+    """What a program with the values in its table knows about the lengths of a scope."""
+    symbols = len(scope.symbols)
+    atoms = tuple((each.operation, each.left, each.right) for each in scope.atoms[symbols:])
+    return OpenLengths(
+        tuple(scope.symbols),
+        tuple((0, i) for i in range(symbols)),
+        tuple((int(each.bounds[0]), int(each.bounds[1])) for each in scope.atoms[:symbols]),
+        atoms,
+        tuple((each.value, each.relation) for each in scope.conditions()),
+        tuple(map(polynomial, values)),
+        (tuple((((i,), 1),) for i in range(symbols)),),
+        (),
+        (),
+    )
+
+
+def built(random: Random, a: int, b: int, size: int) -> list[int]:
+    """What a random computation on two numbers comes by, the result last."""
+    values = [a, b, random.randint(0, 40), 1]
+    for _ in range(size):
+        operation = random.choice(list(OPERATIONS))
+        left, right = random.choice(values), random.choice(values)
+        if operation in ("//", "%"):
+            # Programs divide by numbers and by lengths, which are positive.
+            right = random.choice([random.randint(1, 20), a, b])
+        values.append(OPERATIONS[operation](left, right))
+    return values
+
+
+lengths = st.integers(2, 50)
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(st.integers(0, 2**32), lengths, lengths, st.lists(st.tuples(lengths, lengths), max_size=4))
+def test_expressions_are_those_of_numbers(
+    seed: int, a: int, b: int, others: list[tuple[int, int]]
+) -> None:
+    scope = Scope()
+    values = built(Random(seed), symbol(scope, "a", a), symbol(scope, "b", b), 8)
+    assert list(map(hint, values)) == built(Random(seed), a, b, 8)
+    table = program(scope, *values)
+    for first, second in ((a, b), *others):
+        found = table.at([(first, second)])
+        if (first, second) == (a, b):
+            assert found is not None, "the guards hold in the first call"
+        if found is not None:
+            assert list(found.table) == built(Random(seed), first, second, 8)
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(st.integers(0, 2**32), lengths, lengths, st.lists(st.tuples(lengths, lengths), max_size=6))
+def test_decisions_hold_wherever_the_guards_do(
+    seed: int, a: int, b: int, others: list[tuple[int, int]]
+) -> None:
+    def decided(a: int, b: int) -> list[bool]:
+        random = Random(seed)
+        values = built(random, a, b, 6)
+        pairs = [(random.choice(values), random.choice(values)) for _ in range(4)]
+        relations = [random.choice(RELATIONS) for _ in pairs]
+        pairs += [(each, 0) for each in values[-2:]]
+        found = [compare(*pair) for compare, pair in zip([*relations, gt, le], pairs, strict=True)]
+        return [*found, bool(values[-1]), bool(values[-2])]
+
+    scope = Scope()
+    try:
+        expected = decided(symbol(scope, "a", a), symbol(scope, "b", b))
+    except Pinned:
+        assert scope.pinned
+        return
+    assert expected == decided(a, b)
+    table = program(scope)
+    for first, second in others:
+        if table.at([(first, second)]) is not None:
+            assert decided(first, second) == expected
+
+
+def test_what_holds_for_all_lengths_is_no_guard() -> None:
+    scope = Scope()
+    n, m = symbol(scope, "n", 8), symbol(scope, "m", 3)
+    assert certainly(n * 784 % 16, 0)
+    assert certainly((n + 15) // 16 - -(-n // 16), 0)
+    assert certainly((n * 6 - n * 6 % 4) // 2 - n * 6 // 4 * 2, 0)
+    assert n * m * 64 // (n * 32) == m * 2
+    assert n * m == m * n
+    assert 0 not in (n, n * m, -(-n // 16))
+    assert -1 not in (n, m)
+    assert n > 1
+    assert n + m >= 4
+    assert smaller(n, 1) == 1
+    assert larger(n, 2) == n
+    assert prod((n, 3, 4)) == 12 * n
+    assert common_divisor(n * 12 + m * 18) == 6
+    assert divmod(n * 4, 2) == (n * 2, 0)
+    assert not scope.conditions()
+
+
+def test_what_does_not_is_one() -> None:
+    scope = Scope()
+    n = symbol(scope, "n", 8)
+    assert n >= 6
+    assert n % 8 < 8
+    table = program(scope)
+    assert table.at([(6,)]) is not None
+    assert table.at([(5,)]) is None
+    assert table.at([(1,)]) is None, "symbols are 2 or more"
+    assert table.at([(2**31,)]) is None
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        int,
+        index,
+        float,
+        range,
+        ceil,
+        lambda n: [0] * n,
+        lambda n: n / 2,
+        lambda n: 2.0 * n,
+        lambda n: 1 << n,
+        lambda n: n == 8,
+        lambda n: f"{n:5}",
+        lambda n: np.zeros(3)[n],
+        lambda n: np.array([n], np.int64),
+    ],
+)
+def test_what_asks_for_the_number_pins_it(ask: Callable[[int], object]) -> None:
+    scope = Scope()
+    n, _ = symbol(scope, "n", 8), symbol(scope, "m", 8)
+    with pytest.raises(
+        (Pinned, IndexError)
+    ):  # NumPy puts an error of its own in the place of others.
+        ask(n)
+    assert scope.pinned == {0}
+
+
+def test_lengths_stand_in_types() -> None:
+    scope = Scope()
+    n = symbol(scope, "n", 8)
+    type_ = TensorType(f32, (n, 3))
+    assert isinstance(n, int)
+    assert str(type_) == "tensor<nx3xf32>"
+    assert type_ == TensorType(f32, (n, 3))
+    assert type_ != TensorType(f32, (n * 2, 3))
+    assert is_open_type(type_)
+    assert likely_type(type_) == TensorType(f32, (32, 3))
+    assert not scope.conditions()
+    assert type_ != TensorType(f32, (4, 3)), "which is a decision"
+    assert program(scope).at([(4,)]) is None
+    assert n != symbol(Scope(), "n", 8), "those of another program"
+
+
+def test_long_sums_pin_their_symbols() -> None:
+    scope = Scope()
+    n, m = symbol(scope, "n", 8), symbol(scope, "m", 8)
+    with pytest.raises(Pinned):
+        for _ in range(20):
+            n = (n + m) * (n + 1)
+
+
+def test_data_travels_as_json() -> None:
+    scope = Scope()
+    n = symbol(scope, "n", 8)
+    assert n * 3 > 4 + n // 2
+    known = program(scope, n * 5 // 3, larger(n, 9))
+    import json
+
+    assert OpenLengths.from_data(json.loads(json.dumps(known.to_data()))) == known

@@ -1,0 +1,1 @@
+../../api/many_lengths.py
