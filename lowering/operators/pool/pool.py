@@ -45,7 +45,7 @@ def _window(op: PoolOp) -> Window:
     """The window of a pool, without taps that lie beyond the padded image wherever it starts."""
     order, axes = _order(op), op.spatial_axes
     image, positions = (
-        order.canonical(shape_of(value))[2 : 2 + axes] for value in (op.data, op.result)
+        order.canonical(shape_of(value))[2:] for value in (op.data, op.result)
     )
     taps, strides, dilation = op.window_numbers()
     before, after = op.pads[:axes], op.pads[axes:]
