@@ -102,7 +102,9 @@ for name, (move, shape, kept) in MOVES.items():
 
 
 def taken(along: int | None, **kind: Any) -> Build:
-    return lambda g: g.show(TakeOp(numbers(g, 3, 3, 3, **kind), g.c([2, 0, 1], "int32"), axis=along))
+    return lambda g: g.show(
+        TakeOp(numbers(g, 3, 3, 3, **kind), g.c([2, 0, 1], "int32"), axis=along)
+    )
 
 
 for along in (None, 0, 1, 2):
