@@ -48,6 +48,14 @@ DATA.changes(
     body("@twice(@once, %x)", others=f"{TWICE}\n{ONCE}"),
     expects="-global_var",
 )
+DATA.changes(
+    "beside a type that is defined elsewhere",
+    body(
+        OWN,
+        "@twice(%f, %x)",
+        others=f"extern type Box[A]\n{TWICE}\ndef @other(%b: Box[{T}]) {{ %b }}",
+    ),
+)
 DATA.keeps("calls by name", body("@once(@once(%x))", others=ONCE))
 DATA.keeps("no functions", body("exp(%x)"))
 
