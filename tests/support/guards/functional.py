@@ -49,12 +49,13 @@ DATA.changes(
     expects="-global_var",
 )
 DATA.changes(
-    "beside a type that is defined elsewhere",
+    "of a type that is defined elsewhere",
     body(
-        OWN,
-        "@twice(%f, %x)",
-        others=f"extern type Box[A]\n{TWICE}\ndef @other(%b: Box[{T}]) {{ %b }}",
+        f"let %f = fn (%b: Box[{T}]) {{ exp(%x) }};",
+        "@keep(%f, %x)",
+        others=f"extern type Box[A]\ndef @keep(%f: fn (Box[{T}]) -> {T}, %y: {T}) -> {T} {{ %y }}",
     ),
+    expects="-closure +construct",
 )
 DATA.keeps("calls by name", body("@once(@once(%x))", others=ONCE))
 DATA.keeps("no functions", body("exp(%x)"))
