@@ -18,8 +18,8 @@ F = TensorType(f32, [3, 5])
         (TensorType(i8, []), 1),
         (TensorType(f32, [0, 7]), 0),
         (TensorType(f32, [DYNAMIC_INDEX, 7]), 0),
-        (TupleType([]), 0),
-        (TupleType([F, TupleType([TensorType(i8, [2]), F])]), 122),
+        (TupleType(()), 0),
+        (TupleType((F, TupleType((TensorType(i8, [2]), F)))), 122),
         (f32, 0),
     ],
 )
