@@ -151,7 +151,7 @@ def problem_of(
             Choice(each.inside, place, cost.seconds, memory_of(graph, each, sizes), each)
         )
         if cost.is_valid:
-            for index in members(each.inside):
+            for index in members(each.part.exits):
                 found_at[index][place] = None
     # Tuples and their fields are where their parts are: no value moves for them.
     for each in sorted((c for c in candidates if c.engine == HOST), key=lambda c: c.inside):
@@ -251,7 +251,7 @@ def place(
     ]
     if usual is not None:
         # Each engine alone is tried in the end, whatever is found.
-        correct(costs, candidates, [each for each in candidates if is_whole(each)], estimator)
+        correct(costs, candidates, wholes(graph, candidates), estimator)
     end = time.monotonic() + request.seconds
     known = dict.fromkeys(candidates)
     rounds = 0
@@ -284,11 +284,10 @@ def correct(
             costs[places[candidate]] = cost
 
 
-def is_whole(candidate: Candidate) -> bool:
-    """Whether another engine has all of a function but its parameters and its end."""
-    graph = candidate.part.graph
-    outside = graph.everything & ~candidate.inside & ~given_nodes(graph)
-    return candidate.engine not in (OWN, HOST) and outside == 1 << (len(graph) - 1)
+def wholes(graph: Graph, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates of other engines that have all of a function but its parameters and its end."""
+    rest = graph.everything & ~given_nodes(graph) & ~(1 << (len(graph) - 1))
+    return [c for c in candidates if c.engine not in (OWN, HOST) and not rest & ~c.inside]
 
 
 def guessed_in(placement: Placement) -> list[Candidate]:

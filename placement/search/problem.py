@@ -77,6 +77,10 @@ def no_border(producer: Place, user: Place, bytes_: int) -> float:
     return 0.0
 
 
+PIECE = 64
+"""How many nodes `Problem.bound` adds up at once: its calls differ in few of them."""
+
+
 @dataclass(eq=False)
 class Problem:
     """A graph, choices, and what borders cost."""
@@ -275,7 +279,22 @@ class Problem:
         # Sums in another order may come out larger by roundings.
         return [max(share - 1e-12 * abs(share), 0.0) for share in found]
 
+    @cached_property
+    def _piece_shares(self) -> dict[tuple[int, int], float]:
+        """The sums of shares of some of PIECE nodes in a row, by the first one's number and their set."""
+        return {}
+
     def bound(self, uncovered: int) -> float:
         """What it costs at least to cover some nodes."""
-        shares = self.shares
-        return sum(shares[index] for index in members(uncovered & ~self.given))
+        rest, start, total = uncovered & ~self.given, 0, 0.0
+        while rest:
+            piece = rest & up_to(PIECE)
+            if piece:
+                found = self._piece_shares.get((start, piece))
+                if found is None:
+                    found = sum(self.shares[start + index] for index in members(piece))
+                    self._piece_shares[start, piece] = found
+                total += found
+            rest >>= PIECE
+            start += PIECE
+        return total

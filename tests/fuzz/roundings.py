@@ -36,7 +36,7 @@ from xrelay.interpreters.relay import program_interpreter
 
 CLOSE = 8
 """Units of the last place within which numbers are the same without further ado."""
-ROUNDS = ((4.0, 10), (4.0, 20), (32.0, 40))
+ROUNDS = ((4.0, 10), (4.0, 20), (32.0, 40), (4.0, 200), (32.0, 200))
 """Errors in units of the last place, and the runs with them; the later only where still in doubt."""
 MARGIN = 2.0
 """By how many widths the range of the runs is widened."""
@@ -84,6 +84,10 @@ class Noise:
         return (np.where(large, factors, 1).astype(factors.dtype),), (
             np.where(large, 1, factors).astype(factors.dtype),
         )
+
+    def wide(self, factors: Array) -> tuple[tuple[Array], tuple[Array]]:
+        """Factors such that no part of their product is infinite or zero if it is not, and ones."""
+        return (factors.astype(np.float64),), (np.ones_like(factors),)
 
     def signed_nan(self, array: Array) -> Array:
         """An array in which half of the NaNs have the other sign: docs/numerics.md leaves it open."""
@@ -180,9 +184,9 @@ def noisy_operation(
     """What an operator gives."""
     noisy = noisy_operands(op, operands, noise)
     if isinstance(op, ProdOp):
-        noisy, others = noise.split(*noisy)
-        (one,), (other,) = (interpreter.run_op(op, each) for each in (noisy, others))
-        results = (np.asarray(one * other),)
+        parts = noise.split(*noisy) if noise.rng.random() < 0.7 else noise.wide(*noisy)
+        (one,), (other,) = (interpreter.run_op(op, each) for each in parts)
+        results = (np.asarray(one * other).astype(noisy[0].dtype),)
     else:
         results = interpreter.run_op(op, noisy)
     if not is_exact(op):
