@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx_models import Array, build, longs, one_node, require_equal, untyped, value_info
 from onnx_models import by_import as imported
 
@@ -25,8 +25,13 @@ CROPPED = {"coordinate_transformation_mode": "tf_crop_and_resize"}
 OFFSETS = np.zeros((1, 2, 3, 4), np.float32)
 POINT = np.zeros((3, 2, 1, 1), np.float32)
 TOKENS: dict[str, Any] = {
-    **{"opset": 9, "mode": "TF", "min_gram_length": 1, "max_gram_length": 2},
-    **{"max_skip_count": 0, "ngram_indexes": [0, 1, 2], "pool_int64s": [2, 3, 5, 4]},
+    "opset": 9,
+    "mode": "TF",
+    "min_gram_length": 1,
+    "max_gram_length": 2,
+    "max_skip_count": 0,
+    "ngram_indexes": [0, 1, 2],
+    "pool_int64s": [2, 3, 5, 4],
 }
 WORDS = np.array([1, 2, 3], np.int64)
 
@@ -150,61 +155,65 @@ def test_drawn_classes_are_likely_ones() -> None:
     assert imported(one_node("Multinomial", [data], opset=7, seed=3.0), [data])[0].dtype == np.int32
 
 
-def chained(*nodes: tuple[str, Sequence[str], dict[str, Any]], **constants: Array) -> Any:
-    """A model of x and y whose last node gives z."""
+Step = tuple[str, Sequence[str], dict[str, Any]]
+"""The operator, inputs and attributes of a node; what the one before gives is v0, v1, …"""
+
+
+def chained(place: Array, *nodes: Step) -> ModelProto:
+    """A model of x, y and the constant p whose last node gives z."""
     made = [
         helper.make_node(
             op, [*names], ["z" if i == len(nodes) - 1 else f"v{i}"], f"n{i}", **options
         )
         for i, (op, names, options) in enumerate(nodes)
     ]
-    initializers = [helper.make_tensor(k, 7, v.shape, v.ravel()) for k, v in constants.items()]
+    initializers = [numpy_helper.from_array(place, "p")]
     inputs = [value_info(name, ROW) for name in "xy"]
     return build(made, inputs, [untyped("z")], initializers, opset=17)
 
 
-PAIR = ("SequenceConstruct", ["x", "y"], {})
+PAIR: Step = ("SequenceConstruct", ["x", "y"], {})
 
 
-@pytest.mark.parametrize(
-    ("nodes", "place", "reason"),
-    [
-        ([PAIR, ("SequenceAt", ["v0", "p"], {})], longs(2), "accepted range is [-2, 1]"),
-        ([PAIR, ("SequenceAt", ["v0", "p"], {})], longs(-3), "accepted range is [-2, 1]"),
-        ([PAIR, ("SequenceInsert", ["v0", "x", "p"], {}), ("SequenceLength", ["v1"], {})], longs(3), "accepted range is [-2, 2]"),
-        ([PAIR, ("SequenceInsert", ["v0", "x", "p"], {}), ("SequenceLength", ["v1"], {})], longs(-3), "accepted range is [-2, 2]"),
-        ([PAIR, ("SequenceErase", ["v0", "p"], {}), ("SequenceLength", ["v1"], {})], longs(2), "accepted range is [-2, 1]"),
-        ([("SequenceAt", ["x", "p"], {})], longs(0), "input 0 is a tensor, expected a sequence"),
-        ([("SequenceEmpty", [], {}), ("ConcatFromSequence", ["v0"], {"axis": 0})], longs(0), "its sequence is empty"),
-        ([("SequenceEmpty", [], {}), ("SequenceErase", ["v0"], {}), ("SequenceLength", ["v1"], {})], longs(0), "its sequence is empty"),
-    ],
+REFUSED_PLACES: Sequence[tuple[list[Step], Array, str]] = (
+    ([PAIR, ("SequenceAt", ["v0", "p"], {})], longs(2), "accepted range is [-2, 1]"),
+    ([PAIR, ("SequenceAt", ["v0", "p"], {})], longs(-3), "accepted range is [-2, 1]"),
+    ([PAIR, ("SequenceInsert", ["v0", "x", "p"], {}), ("SequenceLength", ["v1"], {})], longs(3), "accepted range is [-2, 2]"),
+    ([PAIR, ("SequenceInsert", ["v0", "x", "p"], {}), ("SequenceLength", ["v1"], {})], longs(-3), "accepted range is [-2, 2]"),
+    ([PAIR, ("SequenceErase", ["v0", "p"], {}), ("SequenceLength", ["v1"], {})], longs(2), "accepted range is [-2, 1]"),
+    ([("SequenceAt", ["x", "p"], {})], longs(0), "input 0 is a tensor, expected a sequence"),
+    ([("SequenceEmpty", [], {}), ("ConcatFromSequence", ["v0"], {"axis": 0})], longs(0), "its sequence is empty"),
+    ([("SequenceEmpty", [], {}), ("SequenceErase", ["v0"], {}), ("SequenceLength", ["v1"], {})], longs(0), "its sequence is empty"),
 )  # fmt: skip
-def test_places_in_sequences(nodes: Any, place: Array, reason: str) -> None:
+
+
+@pytest.mark.parametrize(("nodes", "place", "reason"), REFUSED_PLACES)
+def test_places_in_sequences(nodes: list[Step], place: Array, reason: str) -> None:
     with pytest.raises(OnnxImportError) as caught:
-        import_model(chained(*nodes, p=place.reshape(())))
+        import_model(chained(place.reshape(()), *nodes))
     assert reason in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "place", "expected"),
-    [
-        ([PAIR, ("SequenceAt", ["v0", "p"], {})], 1, [8]),
-        ([PAIR, ("SequenceAt", ["v0", "p"], {})], -2, [5]),
-        ([PAIR, ("SequenceAt", ["v0", "p"], {})], -1, [8]),
-        ([PAIR, ("SequenceInsert", ["v0", "y", "p"], {}), ("ConcatFromSequence", ["v1"], {"axis": 0})], -2, [8, 5, 8]),
-        ([PAIR, ("SequenceInsert", ["v0", "x", "p"], {}), ("ConcatFromSequence", ["v1"], {"axis": 0})], 2, [5, 8, 5]),
-        ([PAIR, ("SequenceErase", ["v0", "p"], {}), ("ConcatFromSequence", ["v1"], {"axis": 0})], 0, [8]),
-        ([PAIR, ("SequenceErase", ["v0"], {}), ("ConcatFromSequence", ["v1"], {"axis": 0})], 0, [5]),
-        ([PAIR, ("ConcatFromSequence", ["v0"], {"axis": -1, "new_axis": 1})], 0, "last"),
-        ([PAIR, ("ConcatFromSequence", ["v0"], {"axis": 0, "new_axis": 1})], 0, "first"),
-    ],
+SEQUENCES: Sequence[tuple[list[Step], int, Any]] = (
+    ([PAIR, ("SequenceAt", ["v0", "p"], {})], 1, [8]),
+    ([PAIR, ("SequenceAt", ["v0", "p"], {})], -2, [5]),
+    ([PAIR, ("SequenceAt", ["v0", "p"], {})], -1, [8]),
+    ([PAIR, ("SequenceInsert", ["v0", "y", "p"], {}), ("ConcatFromSequence", ["v1"], {"axis": 0})], -2, [8, 5, 8]),
+    ([PAIR, ("SequenceInsert", ["v0", "x", "p"], {}), ("ConcatFromSequence", ["v1"], {"axis": 0})], 2, [5, 8, 5]),
+    ([PAIR, ("SequenceErase", ["v0", "p"], {}), ("ConcatFromSequence", ["v1"], {"axis": 0})], 0, [8]),
+    ([PAIR, ("SequenceErase", ["v0"], {}), ("ConcatFromSequence", ["v1"], {"axis": 0})], 0, [5]),
+    ([PAIR, ("ConcatFromSequence", ["v0"], {"axis": -1, "new_axis": 1})], 0, "last"),
+    ([PAIR, ("ConcatFromSequence", ["v0"], {"axis": 0, "new_axis": 1})], 0, "first"),
 )  # fmt: skip
-def test_sequences(nodes: Any, place: int, expected: Any) -> None:
+
+
+@pytest.mark.parametrize(("nodes", "place", "expected"), SEQUENCES)
+def test_sequences(nodes: list[Step], place: int, expected: Any) -> None:
     x, y = ROW + np.float32(5), ROW + np.float32(80)
     arrays = {5: x, 8: y}
     if isinstance(expected, str):
         wanted = np.stack([x, y], -1 if expected == "last" else 0)
     else:
         wanted = np.concatenate([arrays[each] for each in expected])
-    model = chained(*nodes, p=np.array(place, np.int64))
+    model = chained(np.array(place, np.int64), *nodes)
     require_equal(imported(model, [x, y]), [wanted])
