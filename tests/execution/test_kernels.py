@@ -962,7 +962,7 @@ def results_that_are_no_kernel(g: Graph) -> None:
 
 
 @case(references.RefCreateOp, references.RefReadOp, references.RefWriteOp)
-def references(g: Graph) -> None:
+def cells(g: Graph) -> None:
     x = g.input(g.numbers("float32", 17))
     cell = g.op(references.RefCreateOp(x))
     before = g.show(references.RefReadOp(cell), BITS)
