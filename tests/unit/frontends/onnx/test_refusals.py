@@ -108,6 +108,14 @@ REFUSED: Sequence[Row] = (
         ("MelWeightMatrix", [], [longs(each[0]), longs(each[1]), longs(each[2]), singles(each[3]), singles(each[4])], {"opset": 17}, f"it has {each[0]} bands from")
         for each in ((0, 9, 9, 0, 4), (4, 0, 9, 0, 4), (4, 9, 0, 0, 4), (4, 9, 9, -1, 4), (4, 9, 9, 4, 4))
     ),
+    ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [0, 2], "mode": "X"}, "'mode' is \"X\" and 'ngram_indexes' [0, 1, 2]"),
+    ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [0, 2], "ngram_indexes": [0, -1, 2]}, "'ngram_indexes' [0, -1, 2]"),
+    ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [0, 2], "min_gram_length": 3}, "lengths are 3 to 2, and 0 tokens are skipped"),
+    ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [0, 2], "min_gram_length": 0}, "lengths are 0 to 2"),
+    ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [0, 2], "max_skip_count": -1}, "and -1 tokens are skipped"),
+    ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [0, 2], "mode": "IDF", "weights": [1.0, 2.0]}, "there are 2 weights for 3 sequences"),
+    ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [0, 2], "mode": "IDF", "weights": [1.0, 2.0, 3.0], "ngram_indexes": [0, 1, 1]}, "several sequences have one column"),
+    ("TfIdfVectorizer", [WORDS.reshape(1, 1, 3)], [], {**TOKENS, "ngram_counts": [0, 2]}, "its input has the shape [1, 1, 3], expected rank 1 or 2"),
     ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [0, 5]}, "'ngram_counts' is [0, 5] for 4 tokens"),
     ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [0, 1]}, "'ngram_counts' is [0, 1] for 4 tokens"),
     ("TfIdfVectorizer", [WORDS], [], {**TOKENS, "ngram_counts": [-1, 2]}, "'ngram_counts' is [-1, 2]"),
