@@ -93,6 +93,25 @@ def interrupts() -> Generator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def test_loops_in_branches_can_be_ended():
+    start, rest = GROWING.split("{\n", 1)
+    inner, end = rest.split("  func.return")
+    text = (
+        f"{start.replace('%y: tensor<f32>', '%y: tensor<f32>, %q: tensor<i1>')}{{\n"
+        "%go = tensor.extract %q[] : tensor<i1>\n"
+        "%u, %v = scf.if %go -> (tensor<8xf32>, tensor<f32>) {\n"
+        f"{inner}  scf.yield %r, %n : tensor<8xf32>, tensor<f32>\n}} else {{\n"
+        "  scf.yield %x, %y : tensor<8xf32>, tensor<f32>\n}\n"
+        f"  func.return{end.replace('%r, %n', '%u, %v')}"
+    )
+    model = compiled(text)
+    assert model.signature.loops and not compiled(ROWS).signature.loops
+    result, total = model.run({**given(1, 20), "q": np.array(True)}).values()
+    assert (result == 3).all() and total == 24
+    result, total = model.run({**given(1, 20), "q": np.array(False)}).values()
+    assert (result == 1).all() and total == 20
+
+
 def test_rows_are_put_into_copies_of_what_is_read_later():
     x, y = np.arange(15, dtype=np.float32).reshape(3, 5), np.full(5, 50, np.float32)
     a, b, c = compiled(ROWS).run({"x": x, "y": y}).values()

@@ -32,3 +32,12 @@ def test_rows_between_borders_are_vectors() -> None:
         data = rows.input(graph.small("float32", 4, length))
         rows.show(PadOp(data, rows.input(np.float32(0)), [(0, 0), (1, 1)]))
         assert code(rows).count("load <8 x float>") == vectors
+
+
+def test_rows_that_are_moved_are_vectors() -> None:
+    """Only borders along rows break them."""
+    for widths, vectors in (([(1, 1), (0, 0)], True), ([(0, 0), (1, 1)], False)):
+        graph = Graph()
+        data = graph.input(graph.small("float32", 4, 24))
+        graph.show(PadOp(data, graph.input(np.float32(0)), widths))
+        assert ("load <8 x float>" in code(graph)) == vectors

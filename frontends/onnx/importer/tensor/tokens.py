@@ -1,7 +1,5 @@
 """Sequences of tokens."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
@@ -66,22 +64,24 @@ def _whether_positive(node: Node, value: SSAValue) -> SSAValue:
     return node.emit(CastOp(node.emit(GreaterOp(value, node.scalar(0, value))), f32))
 
 
-def _grams(node: Node, count: int) -> Iterator[tuple[int, int, Array]]:
+def _grams(node: Node, count: int) -> list[tuple[int, int, Array]]:
     """The sequences by length, with the number of the first one."""
     pool, starts = node.integers("pool_int64s"), node.integers("ngram_counts")
     if pool is None or starts is None:
         raise UnsupportedNode("its tokens are no integers")
+    found: list[tuple[int, int, Array]] = []
     first = 0
     for length, (start, end) in enumerate(zip(starts, [*starts, len(pool)][1:], strict=True), 1):
         if not 0 <= start <= end <= len(pool) or (end - start) % length:
             raise OnnxImportError(f"'ngram_counts' is {starts} for {len(pool)} tokens")
         grams = np.array(pool[start:end], np.int64).reshape(-1, length)
-        yield length, first, grams
+        found.append((length, first, grams))
         first += len(grams)
     if first != count:
         raise OnnxImportError(
             f"there are {first} sequences, and {count} numbers in 'ngram_indexes'"
         )
+    return found
 
 
 def _windows(tokens: int, length: int, skips: int, *, first_only: bool) -> Array:

@@ -19,6 +19,7 @@ from onnx_models import (
 
 import xrelay
 from xrelay.frontends.onnx import OnnxImportError, import_model
+from xrelay.frontends.onnx.importer.core import unrolling
 from xrelay.frontends.onnx.importer.core.unrolling import MAX_OPERATIONS, MAX_ROUNDS
 
 SAMPLES = Samples(13)
@@ -275,6 +276,22 @@ def test_nested_loops_are_refused_before_they_are_unrolled():
     )
     with pytest.raises(OnnxImportError, match=message):
         import_model(build([node], [typed("x", 2), typed("w", 1)], [untyped("y")], [rounds]))
+
+
+def test_scans_are_refused_before_they_are_unrolled(monkeypatch: pytest.MonkeyPatch):
+    """A body that joins what it carries, of another shape in each round, is no loop of a program."""
+    nodes = [helper.make_node("Concat", ["s", "e"], ["sum"], axis=0)]
+    body = subgraph(nodes, ["s", "e"], ["sum"])
+    node = helper.make_node("Scan", ["x", "xs"], ["y"], "scan", body=body, num_scan_inputs=1)
+    inputs = [typed("x", 2), typed("xs", 5, 3)]
+    model = build([node], inputs, [untyped("y")])
+    import_model(model)
+    # The round of one slice and one concatenation, with its operands.
+    monkeypatch.setattr(unrolling, "MAX_OPERATIONS", 14)
+    with pytest.raises(
+        OnnxImportError, match=r"scan.*its 5 rounds of 4 operations make 20, more than 14"
+    ):
+        import_model(model)
 
 
 @pytest.mark.parametrize("direction", [0, 1])
