@@ -18,7 +18,7 @@ Source: symbolic integers of PyTorch (SymInt), shape polymorphism of JAX.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from math import gcd
+from math import floor, gcd, isfinite
 from operator import index
 from typing import cast
 
@@ -154,11 +154,22 @@ class Length:
 
     def _compared(self, other: object, relation: str) -> bool:
         if isinstance(other, float):
-            return RELATIONS[relation](float(self), other)
+            return self._compared_with(other, relation)
         value = self._other(other)
         if value is None:
             return NotImplemented
         return self.scope.decide(total(self.value, times(value, -1)), relation)
+
+    def _compared_with(self, other: float, relation: str) -> bool:
+        """A comparison with a number that may have a fraction, or be infinite or none."""
+        if not isfinite(other):
+            return RELATIONS[relation](0.0, other)
+        whole = floor(other)
+        if whole == other:
+            return self._compared(whole, relation)
+        if relation in ("==", "!="):
+            return relation == "!="
+        return self._compared(whole, "<=" if relation in ("<", "<=") else ">")
 
     def __eq__(self, other: object) -> bool:
         if type(other) is Length and other.scope is not self.scope:

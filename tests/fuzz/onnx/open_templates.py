@@ -70,7 +70,7 @@ def convert(g: OpenGrowth) -> None:
 
 def transpose(g: OpenGrowth) -> None:
     """Another order of axes."""
-    x = g.pick(("float32", "int64"))
+    x = g.pick(("float32", "int64"), range(1, 6))
     perm = g.rng.sample(range(x.rank), x.rank)
     g.add("Transpose", [x], x.dtype, tuple(x.shape[axis] for axis in perm), perm=perm)
 
