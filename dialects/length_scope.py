@@ -168,10 +168,29 @@ class Scope:
 
     def extreme(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
         """The smaller ("min") or the larger ("max") of two."""
-        low, high = self.bounds(total(left, times(right, -1)))
+        for one, other in ((left, right), (right, left)):
+            if other in self._within(operation, one):
+                return one
+        difference = self._without_common_factors(total(left, times(right, -1)))
+        low, high = self.bounds(difference)
         if high > 0 > low:
             return self._atom(operation, *sorted((left, right)))
         return left if (high <= 0) == (operation == "min") else right
+
+    def _within(self, operation: str, value: Polynomial) -> set[Polynomial]:
+        """What a value is the smallest or the largest of, where it is such an atom."""
+        found: set[Polynomial] = set()
+        pending = [value]
+        while pending:
+            each = pending.pop()
+            if each in found:
+                continue
+            found.add(each)
+            if len(each) == 1 and len(each[0][0]) == 1 and each[0][1] == 1:
+                atom = self.atoms[each[0][0][0]]
+                if atom.operation == operation:
+                    pending += [atom.left, atom.right]
+        return found
 
     def _atom(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
         key = operation, left, right
@@ -195,8 +214,14 @@ class Scope:
 
     # -- decisions --------------------------------------------------------------------------------
 
+    def is_zero(self, value: Polynomial) -> bool:
+        """Whether a polynomial is 0 for all lengths, or those that conditions leave."""
+        sign = 1 if not value or value[-1][1] > 0 else -1
+        return not value or Guard(times(value, sign), "==") in self.guards
+
     def decide(self, value: Polynomial, relation: str) -> bool:
         """Whether a polynomial has a relation to 0: for any lengths, or for the hints, which becomes a guard."""
+        value = self._without_common_factors(value)
         low, high = self.bounds(value)
         compare = RELATIONS[relation]
         if low == high:
@@ -216,6 +241,19 @@ class Scope:
         else:
             self._narrow(value, stated)
         return holds
+
+    def _without_common_factors(self, value: Polynomial) -> Polynomial:
+        """A polynomial with the same relation to 0: n * s - n becomes s - 1."""
+        if not value or not value[0][0]:
+            return value
+        common = [each for each in value[0][0] if self.atoms[each].bounds[0] > 0]
+        for atoms, _ in value[1:]:
+            rest = list(atoms)
+            common = [each for each in common if each in rest and not rest.remove(each)]
+        if not common:
+            return value
+        reduced, _ = split(value, ((tuple(common), 1),))
+        return reduced
 
     def _narrow(self, value: Polynomial, relation: str) -> None:
         """Narrows the bounds of what has a relation of order to 0, which is a condition from now on."""

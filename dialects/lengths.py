@@ -283,9 +283,13 @@ def likely(value: int) -> int:
     return length.scope.likely(length.value)
 
 
-def certainly(value: int, number: int) -> bool:
-    """Whether a number is a certain one. A length may turn out to be it when the program runs."""
-    return not is_open(value) and value == number
+def certainly(value: int, other: int) -> bool:
+    """Whether two numbers are the same whatever the lengths are. They may turn out to be so when the program runs."""
+    first = value if is_open(value) else other
+    if not is_open(first):
+        return value == other
+    difference = total(polynomial(value), times(polynomial(other), -1))
+    return cast(Length, first).scope.is_zero(difference)
 
 
 def place_of(value: int) -> int:
