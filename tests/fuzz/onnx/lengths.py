@@ -54,7 +54,6 @@ OF_ELEMENTS = frozenset(
         "Mul",
         "Max",
         "Min",
-        "Div",
         "Greater",
         "Where",
         "Transpose",
