@@ -91,6 +91,8 @@ class Scope:
     """What is equal, and what is not."""
     ranges: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
     """The bounds of sums that are decided."""
+    stated: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    """What symbols are between, where that was stated."""
     pinned: set[int] = field(default_factory=set[int])
     """The symbols that have to be numbers."""
     asked: set[int] = field(default_factory=set[int])
@@ -100,14 +102,21 @@ class Scope:
     _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     """Of the atoms, by what they are."""
 
-    def symbol(self, name: str, hint: int) -> Polynomial:
-        """A new symbol, for a length of 2 or more. All symbols come before anything is computed with one."""
+    def symbol(self, name: str, hint: int, stated: tuple[int, int] | None = None) -> Polynomial:
+        """
+        A new symbol, for a length of 2 or more, and in a range where one is stated. All symbols come before
+        anything is computed with one.
+        """
         assert LEAST <= hint <= MOST and len(self.atoms) == len(self.symbols)
         new = len(self.symbols)
         self.symbols.append(name)
         own = frozenset((new,))
-        likely = max(hint, LIKELY)
-        self.atoms.append(Atom("symbol", (), (), hint, likely, (LEAST, MOST), own))
+        least, most = LEAST, MOST
+        if stated is not None:
+            least, most = max(least, stated[0]), min(most, stated[1])
+            self.stated[new] = stated
+        likely = min(max(hint, LIKELY), most)
+        self.atoms.append(Atom("symbol", (), (), hint, likely, (least, most), own))
         return (((new,), 1),)
 
     # -- polynomials ------------------------------------------------------------------------------

@@ -36,9 +36,12 @@ MOST_FACTOR = 2**62
 """Sums of more terms, or with larger factors, pin their symbols."""
 
 
-def symbol(scope: Scope, name: str, hint: int) -> int:
-    """A new symbol of a scope, for a length of 2 or more, before anything is computed with one."""
-    return length_of(scope, scope.symbol(name, hint))
+def symbol(scope: Scope, name: str, hint: int, range: tuple[int, int] | None = None) -> int:
+    """
+    A new symbol of a scope, for a length of 2 or more, or of those in a range, before anything is computed
+    with one.
+    """
+    return length_of(scope, scope.symbol(name, hint, range))
 
 
 def length_of(scope: Scope, value: Polynomial) -> int:
@@ -69,7 +72,9 @@ class Length:
         return hash((id(self.scope), self.value))
 
     def __repr__(self) -> str:
-        return f"{self} ~ {self.hint}"
+        ranges = [self.scope.stated.get(each) for each in sorted(self.scope.symbols_in(self.value))]
+        stated = [f"{least} to {most}" for least, most in filter(None, ranges)]
+        return " ".join([f"{self} ~ {self.hint}", *stated])
 
     def __str__(self) -> str:
         return self.scope.text(self.value)

@@ -135,6 +135,8 @@ class Builder:
             fields = [self.constant(field, name) for field in cast(tuple[Array, ...], folded)]
             return self.add(TupleOp(fields), name)
         if has_lengths(folded):
+            assert is_tensor_type(type_)
+            assert is_element_type(type_.element_type)
             return self._lengths(folded, type_.element_type, name)
         return self.constant(folded, name)
 

@@ -9,7 +9,7 @@ Mul, Concat, and constants instead.
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from operator import add, eq, ge, gt, le, lt, mul, ne, neg, sub
+from operator import add, eq, ge, gt, le, lt, mod, mul, ne, neg, sub
 from typing import Any, cast
 
 import numpy as np
@@ -54,7 +54,7 @@ REMAINDERS = (binary.ModOp, binary.FloorModOp, binary.TruncModOp)
 
 def has_lengths(array: object) -> bool:
     """Whether an array holds numbers that are not known before the program runs."""
-    return isinstance(array, np.ndarray) and array.dtype == object
+    return isinstance(array, np.ndarray) and cast(Array, array).dtype == object
 
 
 def number_array(values: Sequence[int], shape: Sequence[int] | None = None) -> Array:
@@ -101,9 +101,9 @@ def computed(
     if isinstance(op, unary.NegativeOp):
         return _each(neg, operands)
     if isinstance(op, QUOTIENTS) and all((each >= 0).all() for each in operands):
-        return _each(lambda a, b: a // b, operands)
+        return _each(_quotient, operands)
     if isinstance(op, REMAINDERS) and all((each >= 0).all() for each in operands):
-        return _each(lambda a, b: a % b, operands)
+        return _each(mod, operands)
     if isinstance(op, reductions.ProdOp) and not type_.get_shape():
         return number_array([reduce(mul, operands[0].reshape(-1), 1)], ())
     return _as_integers(op, operands)
@@ -129,6 +129,10 @@ def _each(code: Callable[..., Any], operands: Sequence[Array]) -> Array:
         for elements in zip(*(each.reshape(-1) for each in arrays), strict=True)
     ]
     return number_array(results, arrays[0].shape)
+
+
+def _quotient(lhs: int, rhs: int) -> int:
+    return lhs // rhs
 
 
 def _number(element: Any) -> Any:

@@ -91,7 +91,7 @@ def number_range(node: Node) -> SSAValue:
     bounds = [node.known(index, name) for index, name in enumerate(("start", "limit", "delta"))]
     if any(map(has_lengths, bounds)):
         dtype = node.element_type(node.input(0))
-        return node.emit(ArangeOp(*(node.input(index) for index in range(3)), dtype))
+        return node.emit(ArangeOp(node.input(0), node.input(1), node.input(2), dtype))
     start, limit, delta = (_scalar(bound) for bound in bounds)
     if delta == 0 or not all(map(isfinite, (start, limit, delta))):
         raise OnnxImportError(f"it is the range from {start} to {limit} in steps of {delta}")
