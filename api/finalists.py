@@ -1,49 +1,30 @@
-"""Plans that are run whole: carried out, compiled, compared with own code, and timed in turns."""
+"""Plans that may ship, and the models that plans make."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.partition.compilers import REGISTRY
-from xrelay.backends.base import Array, Backend
-from xrelay.backends.regions import RegionTensor
+from xrelay.backends.base import Backend
 from xrelay.compiler import run_passes
-from xrelay.dialects.shapes import leaf_types
 from xrelay.engines import Engines
-from xrelay.interpreters.arrays import dtype_of
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.partitioned import compile_partition, compiler_of
 from xrelay.placement.apply_placement import apply_plan
-from xrelay.placement.confirmation import Run, Verdict, confirm
-from xrelay.placement.costs.job import numbers
 from xrelay.placement.costs.key import Machine
-from xrelay.placement.costs.timing import clock_for
-from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.origin import Origin
 from xrelay.placement.placing import Placement, restricted
 from xrelay.placement.plan_file import plan_data, plan_of_data
-from xrelay.placement.rules.base import is_call
 from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.transforms.partition_graph import hand_over
 from xrelay.transforms.relay_to_tir import RelayToTirPass
-from xrelay.transforms.rules.copying import copied
-
-TURN_SECONDS = 0.05
-"""How long a whole network runs in one turn, at least."""
-CLOSE = 1e-3
-"""How far outputs may be from own code's, of the largest element: whole networks add up roundings."""
-CLOSE_IN_STEPS = 0.25
-"""The same for networks with small integers: one that is rounded the other way is a step in all layers behind it."""
 
 
 def plans_to_try(
@@ -139,93 +120,3 @@ def planned_model(
         progress=progress,
         onnx=onnx,
     )
-
-
-def confirmed(
-    graph: Graph,
-    module: ModuleOp,
-    finalists: Mapping[str, Mapping[str, Any]],
-    engines: Engines,
-    options: CompileOptions,
-    turns: int,
-    progress: Progress,
-) -> tuple[str, Verdict, dict[str, str]]:
-    """
-    Which plan ships, by whole runs in turns, and which were not tried, with the reasons.
-
-    Raises PlacementError when no engine runs the model alone.
-    """
-    runs: dict[str, Run] = {}
-    excluded: dict[str, str] = {}
-    close = CLOSE_IN_STEPS if rounds(graph) else CLOSE
-    expected: dict[str, Array] | None = None
-    for name in sorted(finalists, key=lambda name: name != OWN):
-        progress(f"compile {name}")
-        try:
-            model = planned_model(copied(module), finalists[name], engines, options, graph.origin)
-            inputs = example_inputs(model)
-            outputs = model.run(inputs)
-        except DiagnosticException as error:
-            excluded[name] = str(error).strip().partition("\n")[0]
-            continue
-        expected = expected or outputs
-        far = farthest(outputs, expected)
-        if far > close:
-            excluded[name] = (
-                f"its outputs are {far:.2g} of the largest element away, expected {close:g}"
-            )
-        else:
-            runs[name] = run_of(model, inputs)
-    singles = {name: run for name, run in runs.items() if name in engines.facts()}
-    if not singles:
-        raise PlacementError("no engine runs the model alone, so that no plan can be confirmed")
-    progress("run the finalists in turns")
-    verdict = confirm({n: run for n, run in runs.items() if n not in singles}, singles, turns)
-    return verdict.shipped, verdict, excluded
-
-
-def rounds(graph: Graph) -> bool:
-    """Whether a network computes small integers."""
-    values = (value for node in graph.nodes if is_call(node.op) for value in node.values)
-    types = (leaf for value in values for leaf in leaf_types(value.type))
-    dtypes = (dtype_of(each.element_type) for each in types)
-    return any(each.itemsize == 1 and each.kind in "iu" for each in dtypes)
-
-
-def example_inputs(model: PartitionedModel) -> dict[str, Array]:
-    """Seeded inputs of a model."""
-    return {
-        spec.name: numbers(RegionTensor(spec.shape, spec.dtype)) for spec in model.signature.inputs
-    }
-
-
-def farthest(found: Mapping[str, Array], expected: Mapping[str, Array]) -> float:
-    """The largest difference of any output, of its largest element; infinite where only one is finite."""
-    worst = 0.0
-    for name, wanted in expected.items():
-        right, ours = wanted.astype(np.float64), found[name].astype(np.float64)
-        same = (right == ours) | (np.isnan(right) & np.isnan(ours))
-        if same.all():
-            continue
-        scale = float(np.max(np.abs(right[np.isfinite(right)]), initial=1e-30))
-        with np.errstate(invalid="ignore"):
-            gap = np.max(np.abs(right - ours)[~same])
-        worst = max(worst, float(gap) / scale if np.isfinite(gap) else float("inf"))
-    return worst
-
-
-def run_of(model: PartitionedModel, inputs: Mapping[str, Array]) -> Run:
-    """Runs a model for one turn, by the clock that parts are measured by; the first run does not count."""
-    clock = clock_for(model.signature.threads)
-
-    def turn() -> float:
-        model.run(inputs)
-        samples: list[float] = []
-        end = time.perf_counter() + TURN_SECONDS
-        while len(samples) < 3 or time.perf_counter() < end:
-            start = clock()
-            model.run(inputs)
-            samples.append(clock() - start)
-        return float(np.median(samples))
-
-    return turn

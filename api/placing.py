@@ -2,6 +2,7 @@
 Models placed by measurement: see `xrelay place`, and `placement` of `xrelay.compile`.
 
     module ──► prepared as for regions ──► candidates, costs, search (xrelay.placement)
+           ──► (with refine_seconds) groups of the best plan change engines, by whole runs
            ──► the best plans and each single engine run whole, in turns ──► one plan ships
            ──► its regions become functions ──► compiled as any partitioned model
 """
@@ -21,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xrelay.backends.base import Backend
 from xrelay.engines import Engines
 from xrelay.errors import CompileError
-from xrelay.finalists import confirmed, distinct_plans, planned_model, plans_to_try
+from xrelay.finalists import distinct_plans, planned_model, plans_to_try
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.own_costs import own_costs
 from xrelay.placement.confirmation import TURNS, Verdict
@@ -41,6 +42,7 @@ from xrelay.runtime.cache import object_cache
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import Shapes
 from xrelay.sources import Source
+from xrelay.whole_runs import WholeRuns, confirmed, refined
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -58,6 +60,8 @@ class Settings:
     """How long all measurements may take."""
     sample_seconds: float = 0.1
     """How long one measurement may take."""
+    refine_seconds: float = 0.0
+    """How long Collage's evolution may change the best plan, by whole runs."""
     is_confirmed: bool = True
     """Whether whole runs decide in the end."""
     turns: int = TURNS
@@ -128,13 +132,15 @@ def find_placement(
         source, graph, engines, options, settings, machine, progress
     )
     plans = plans_to_try(placement, engines, machine, priority)
+    whole = WholeRuns(graph, source.module, engines, options)
+    if settings.refine_seconds > 0:
+        better = refined(placement, whole, engines, machine, settings.refine_seconds, progress)
+        plans |= {} if better is None else {"refined": better}
     finalists = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
     if not settings.is_confirmed or len(finalists) == 1:
         plan = plan_data(placement, machine, engines.facts())
         return Placed(placement, plan, None, {}, plans, measured)
-    shipped, verdict, excluded = confirmed(
-        graph, source.module, finalists, engines, options, settings.turns, progress
-    )
+    shipped, verdict, excluded = confirmed(whole, finalists, engines, settings.turns, progress)
     plan = {**finalists[shipped], "shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
     return Placed(placement, plan, verdict, excluded, plans, measured)
 

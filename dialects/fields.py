@@ -9,7 +9,7 @@ know them for the same reason: operands and properties without a default are giv
 by name, those with a default by name, unless `kw_only` says otherwise.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar, get_args, overload
@@ -30,9 +30,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
-    BaseAttr,
+    AttrConstraint,
+    IntConstraint,
     IRDLAttrConstraint,
     VarOperand,
+    VerificationContext,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -172,8 +174,25 @@ def _pairs(values: Sequence[Sequence[int]]) -> _PairsAttr:
     return ArrayAttr([int_array(pair) for pair in values])
 
 
+_ARRAY = DenseArrayBase.constr(i64)
+
+
+@dataclass(frozen=True)
+class _IntegersConstraint(AttrConstraint[Attribute]):
+    """An array of integers, or lengths in its place, of which messages say nothing: nobody writes them."""
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isinstance(attr, LengthsAttr):
+            _ARRAY.verify(attr, constraint_context)
+
+    def mapping_type_vars(
+        self, type_var_mapping: Mapping[Any, AttrConstraint | IntConstraint]
+    ) -> "_IntegersConstraint":
+        return self
+
+
 _INTEGER = PropertyKind(IntegerAttr.constr(i64), integer)
-_INTEGERS = PropertyKind(DenseArrayBase.constr(i64) | BaseAttr(LengthsAttr), length_array)
+_INTEGERS = PropertyKind(_IntegersConstraint(), length_array)
 _REALS = PropertyKind(DenseArrayBase.constr(f64), float_array)
 _DTYPE = PropertyKind(TypeAttribute)
 

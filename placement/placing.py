@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from xrelay.dialects.shapes import is_dynamic, leaf_types
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.placement.costs.borders import IMAGES, Borders, NoBorders, Place
+from xrelay.placement.costs.borders import AT_HOST, IMAGES, Borders, NoBorders, Place
 from xrelay.placement.costs.cost import FREE, Cost, Estimator
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
@@ -138,16 +138,34 @@ def problem_of(
 ) -> Problem:
     """What a search has to decide; candidates of unknown cost are left out."""
     sizes = value_bytes(graph)
-    choices = [
-        Choice(each.inside, place_of(each), cost.seconds, memory_of(graph, each, sizes), each)
-        for each, cost in zip(candidates, costs, strict=True)
-        if cost.seconds is not None
-    ]
+    given = given_nodes(graph)
+    choices: list[Choice] = []
+    found_at: list[dict[Place, None]] = [{} for _ in graph.nodes]
+    for index in members(given):
+        found_at[index] = {AT_HOST: None}
+    for each, cost in zip(candidates, costs, strict=True):
+        if each.engine == HOST or cost.seconds is None:
+            continue
+        place = place_of(each)
+        choices.append(
+            Choice(each.inside, place, cost.seconds, memory_of(graph, each, sizes), each)
+        )
+        if cost.is_valid:
+            for index in members(each.inside):
+                found_at[index][place] = None
+    # Tuples and their fields are where their parts are: no value moves for them.
+    for each in sorted((c for c in candidates if c.engine == HOST), key=lambda c: c.inside):
+        for index in members(each.inside & ~given):
+            for part in members(graph.inputs[index]):
+                found_at[index] |= found_at[part]
+        (index,) = members(each.inside)
+        places = found_at[index] if index < len(graph) - 1 else {}
+        choices += [Choice(each.inside, place, 0.0, 0, each) for place in places or [AT_HOST]]
     return Problem(
         graph.inputs,
         choices,
         sizes,
-        given=given_nodes(graph),
+        given=given,
         constants=graph.constants,
         border=borders.seconds,
         memory_limit=memory_limit,

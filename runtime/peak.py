@@ -26,7 +26,7 @@ def peak_flops(machine: Machine, vector_bytes: int, threads: int, *, fused: bool
     """
     lanes = vector_bytes // 4
     signature = Signature("peak", (), (), 0, vector_bytes * CHAINS * threads, "", (), threads)
-    ir = _peak_ir(lanes, machine.triple, fused=fused).encode()
+    ir = peak_ir(lanes, machine.triple, fused=fused).encode()
     model = Model.from_code(ModelCode(signature, ir, machine, np.empty(0, np.uint8)))
     best = float("inf")
     for _ in range(TRIES):
@@ -36,7 +36,7 @@ def peak_flops(machine: Machine, vector_bytes: int, threads: int, *, fused: bool
     return 2 * lanes * CHAINS * ROUNDS * threads / best
 
 
-def _peak_ir(lanes: int, triple: str, *, fused: bool) -> str:
+def peak_ir(lanes: int, triple: str, *, fused: bool) -> str:
     """A program in which every thread multiplies and adds, in chains that do not wait for one
     another, and stores what comes out."""
     vector = f"<{lanes} x float>"

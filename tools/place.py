@@ -73,6 +73,10 @@ def settings_of(args: argparse.Namespace) -> Settings:
             f"--workers is {args.workers} and --measure-seconds {args.measure_seconds:g}, "
             "expected at least 1 and at least 0"
         )
+    if not args.refine >= 0 or (args.refine and args.no_confirm):
+        raise PlacementError(
+            f"--refine is {args.refine:g}, expected 0 or more, and whole runs in the end (no --no-confirm)"
+        )
     if args.program is not None and Path(args.program).suffix != ".mlir":
         raise PlacementError(f"--program is '{args.program}', expected a .mlir file")
     pins = parse_pins(args.pin)
@@ -81,6 +85,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
         None if args.database is None else Path(args.database),
         args.workers,
         args.measure_seconds,
+        refine_seconds=args.refine,
         is_confirmed=not args.no_confirm,
     )
 

@@ -89,10 +89,9 @@ def shape_before(operand: Shape, old: Shape, new: Shape) -> list[int] | None:
     full = [1] * (len(new) - len(operand)) + list(operand)
     result: list[int] = []
     for before, after in aligned_groups(old, new):
-        long = [axis for axis in after if new[axis] != 1]
-        if all(full[axis] == new[axis] for axis in long):
+        if all(full[axis] == new[axis] for axis in after):
             result.extend(old[axis] for axis in before)
-        elif all(full[axis] == 1 for axis in long):
+        elif all(full[axis] == 1 for axis in after):
             result.extend(1 for _ in before)
         else:
             return None

@@ -1,5 +1,7 @@
 """The gradient of convolution with respect to its weight, in NumPy."""
 
+from math import prod
+
 import numpy as np
 from xdsl.interpreter import InterpreterFunctions, register_impls
 
@@ -34,10 +36,10 @@ class ConvGradientFunctions(InterpreterFunctions):
             op.pads,
         )
         outputs, inputs, groups = grad.shape[1], data.shape[1], op.groups.value.data
-        # [groups, O / groups, N * OH * OW]
-        grads = np.moveaxis(grad, 0, 1).reshape(groups, outputs // groups, -1)
+        positions = grad.shape[0] * prod(grad.shape[2:])
+        grads = np.moveaxis(grad, 0, 1).reshape(groups, outputs // groups, positions)
         taps = [
-            np.moveaxis(tap, 0, 1).reshape(groups, inputs // groups, -1)
+            np.moveaxis(tap, 0, 1).reshape(groups, inputs // groups, positions)
             for tap in windows.taps(windows.pad(data, 0), data.shape[2:])
         ]
         products = np.stack([np.matmul(grads, tap.swapaxes(1, 2)) for tap in taps], axis=-1)

@@ -127,6 +127,7 @@ class Implementation:
 
     name: str
     emit: Callable[[KernelContext, Operation, Sink], None]
+    """Makes its code. Results without elements need none, and it is not asked for any."""
     plevel: int = 10
     refusal: Callable[[Site], str | None] = never
     """Why it cannot compute a site; None where it can."""

@@ -152,7 +152,7 @@ def _reduced_by_digits(v: Lanes, x: SSAValue, large: SSAValue) -> Reduced:
     m = b.either(w.mask(bits, (1 << mantissa) - 1), w.whole(1 << mantissa))
     factor = [w.mask(m, 2**DIGIT - 1), w.right(m, DIGIT)][:limbs]
     window = _window(w, digits, place, 3 * limbs)
-    product = _product(w, factor, window)[: 2 * limbs]
+    product = _product(w, factor, window)
 
     top = b.either(w.left(product[0], DIGIT), product[1])
     n = w.right(w.plus(top, w.whole(1 << 61)), 62)

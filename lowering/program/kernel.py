@@ -181,6 +181,8 @@ def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> 
     chosen = {choice.op: choice for choice in choices}
 
     def emit(op: Operation, sink: Sink) -> None:
+        if all(0 in leaf_shape(leaf) for leaf in _leaves(op.results[0])):
+            return
         choice = chosen[op]
         ctx.numbers = choice.numbers
         choice.implementation.emit(ctx, op, sink)

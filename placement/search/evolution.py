@@ -9,9 +9,9 @@ Source: B. Jeon et al., "Collage" (2022), section 2.2.3, where genes are 0 and 1
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, prod
 from random import Random
 from typing import TypeAlias
 
@@ -57,28 +57,29 @@ class Evolution:
         return found
 
     def run(self, start: Genes, generations: int, seconds: float = inf) -> tuple[Genes, float]:
-        """The best individual that was met, and its seconds; it is never worse than `start`."""
-        random = Random(self.seed)
+        """The best individual that was met, and its seconds: `start` unless one is faster."""
         end = time.monotonic() + seconds
         self.time_of(start)
-        population = self.first(start, random)
-        for _ in range(generations):
-            if time.monotonic() > end:
+        for genes in self.individuals(start, generations):
+            if time.monotonic() > end or len(self.known) == prod(self.counts):
                 break
-            for genes in population:
-                if time.monotonic() > end:
-                    break
-                self.time_of(genes)
-            alive = [genes for genes in population if genes in self.known]
-            population = [self.child(alive, random) for _ in range(POPULATION)]
-        best = min(self.known, key=lambda genes: (self.known[genes], genes))
+            self.time_of(genes)
+        best = min(self.known, key=lambda genes: (self.known[genes], genes != start, genes))
         return best, self.known[best]
 
-    def child(self, alive: Sequence[Genes], random: Random) -> Genes:
+    def individuals(self, start: Genes, generations: int) -> Iterator[Genes]:
+        """Those of all generations. Each is made when all that came before are measured."""
+        random = Random(self.seed)
+        population = self.first(start, random)
+        for _ in range(generations):
+            yield from population
+            population = [self.child(population, random) for _ in range(POPULATION)]
+
+    def child(self, population: Sequence[Genes], random: Random) -> Genes:
         """An individual of the next generation."""
-        genes = list(self.winner(alive, random))
+        genes = list(self.winner(population, random))
         if random.random() < CROSSOVER and len(genes) > 1:
-            other = self.winner(alive, random)
+            other = self.winner(population, random)
             first, last = sorted(random.sample(range(len(genes) + 1), 2))
             genes[first:last] = other[first:last]
         if random.random() < MUTATION:
@@ -87,7 +88,7 @@ class Evolution:
                     genes[place] = random.randrange(count)
         return tuple(genes)
 
-    def winner(self, alive: Sequence[Genes], random: Random) -> Genes:
+    def winner(self, population: Sequence[Genes], random: Random) -> Genes:
         """The best of a few."""
-        drawn = [alive[random.randrange(len(alive))] for _ in range(TOURNAMENT)]
+        drawn = [population[random.randrange(len(population))] for _ in range(TOURNAMENT)]
         return min(drawn, key=lambda genes: (self.known[genes], genes))

@@ -23,13 +23,13 @@ def solver() -> Any:
     """
     A silent HiGHS.
 
-    Raises PlacementError when it is not installed.
+    Raises PlacementError when it is not installed, or does not go with what else is loaded.
     """
     try:
         made = import_module("highspy").Highs()
     except ImportError as error:
         raise PlacementError(
-            "the integer program needs the package highspy, which is not installed: pip install highspy"
+            f"the integer program needs the package highspy (pip install highspy), which does not load: {error}"
         ) from error
     made.setOptionValue("output_flag", False)
     made.setOptionValue("threads", 1)

@@ -61,6 +61,18 @@ func.func @main(%c: tensor<2xui8>, %n: tensor<i32>, %x: tensor<4xf32>) -> (tenso
 """
 """Elements of several types, rows, and a loop of as many rounds as an input says."""
 
+ROWS = """
+func.func @main(%x: tensor<3x5xf32>, %y: tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) {
+  %k1 = arith.constant 1 : index
+  %k2 = arith.constant 2 : index
+  %a = relay.negative %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %b = tensor.insert_slice %y into %a[%k2, 0][1, 5][1, 1] : tensor<5xf32> into tensor<3x5xf32>
+  %c = tensor.insert_slice %y into %b[%k1, 0][1, 5][1, 1] : tensor<5xf32> into tensor<3x5xf32>
+  func.return %a, %b, %c : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>
+}
+"""
+"""Rows put into tensors that are results themselves."""
+
 
 def compiled(text: str, threads: int = 1, *, profile: bool = False) -> Model:
     module = parse_program(text.encode(), "program", context())
@@ -79,6 +91,14 @@ def interrupts() -> Generator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def test_rows_are_put_into_copies_of_what_is_read_later():
+    x, y = np.arange(15, dtype=np.float32).reshape(3, 5), np.full(5, 50, np.float32)
+    a, b, c = compiled(ROWS).run({"x": x, "y": y}).values()
+    np.testing.assert_array_equal(a, -x)
+    np.testing.assert_array_equal(b, [*-x[:2], y])
+    np.testing.assert_array_equal(c, [-x[0], y, y])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 from cases import dyn as dyn_cases
+from cases import edges as edge_cases
 from cases import image as image_cases
 from cases import nn as nn_cases
 from cases import qnn as qnn_cases
@@ -961,7 +962,7 @@ def results_that_are_no_kernel(g: Graph) -> None:
 
 
 @case(references.RefCreateOp, references.RefReadOp, references.RefWriteOp)
-def references(g: Graph) -> None:
+def cells(g: Graph) -> None:
     x = g.input(g.numbers("float32", 17))
     cell = g.op(references.RefCreateOp(x))
     before = g.show(references.RefReadOp(cell), BITS)
@@ -1037,6 +1038,7 @@ def quantised_concatenation(g: Graph, dtype: str) -> None:
 
 for table in (
     dyn_cases.TABLE,
+    edge_cases.TABLE,
     image_cases.TABLE,
     qnn_cases.TABLE,
     random_cases.TABLE,

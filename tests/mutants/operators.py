@@ -65,6 +65,11 @@ UNORDERED = {
     "traits_def",
 }
 """The functions whose arguments nobody takes for one another, or that do not care."""
+SYMMETRIC = {
+    *("add", "mul", "multiply", "both", "either"),
+    *("AddOp", "MultiplyOp", "AddiOp", "AddfOp", "MuliOp", "MulfOp"),
+}
+"""The functions that do not care when they have two arguments, which are added, multiplied or joined."""
 LEAVING = (ast.Return, ast.Continue, ast.Break, ast.Raise)
 
 
@@ -210,7 +215,7 @@ def arguments(source: Source, node: ast.AST, parents: Parents) -> Iterator[Edit]
         if integer(last) is None:
             start, end = source.start(last), source.end(last)
             yield Edit("range-1", start, end, f"{source.text(start, end)} - 1")
-    if called(node) in UNORDERED:
+    if called(node) in UNORDERED or (called(node) in SYMMETRIC and len(node.args) == 2):
         return
     for left, right in pairwise(node.args):
         if type(left) is type(right) and not isinstance(left, ast.Starred | ast.Lambda):

@@ -19,7 +19,7 @@ from tests.mutants.engine import Engine, Pool, Verdict, record
 from tests.mutants.mutant import Equivalent, draw, equivalents, find, mutants
 from tests.mutants.project import Project
 from tests.mutants.report import Report
-from tests.mutants.selection import Selector, staged
+from tests.mutants.selection import Selector, staged, stem_of
 from tests.mutants.source import Source
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +83,13 @@ CHANGES = {
     "x = np.minimum(a, b[k])": ["other-name: x = np.maximum(a, b[k])"],
     "x = max(a, b)": ["other-name: x = min(a, b)"],
     "x = f(a, (b), c.d)": ["swap-arguments: x = f(b, (a), c.d)"],
+    "x = v.add(a, b)": [],
+    "x = add(v, a)": [],
+    "x = add(v, 1, b, c)": [
+        "int+1: x = add(v, 2, b, c)",
+        "int-1: x = add(v, 0, b, c)",
+        "swap-arguments: x = add(v, 1, c, b)",
+    ],
     "x = range(a, b)": ["range-1: x = range(a, b - 1)", "swap-arguments: x = range(b, a)"],
     "x = (a + b) // c": [
         "arithmetic: x = (a + b) * c",
@@ -489,6 +496,12 @@ def test_likely_and_cheap_tests_are_first(toy: Toy) -> None:
     assert {name.partition("::")[2] for name in total} == {"test_first", "test_total"}
     (limit,) = selector.stages(find(toy.project.root, "toy/sums.py:2:9:int+1"))
     assert len(limit) == len(known.tests), "what is computed on import can be seen anywhere"
+
+
+def test_files_are_about_what_their_names_say() -> None:
+    tests = ("tests/unit/runtime/test_elf.py", "tests/filecheck/transforms/sink-reshape.mlir")
+    assert [*map(stem_of, tests)] == ["elf", "sink_reshape"]
+    assert stem_of("transforms/sink_reshape.py") == "sink_reshape"
 
 
 @pytest.mark.usefixtures("noted")

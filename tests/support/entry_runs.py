@@ -60,7 +60,7 @@ def stub_kernel(
     """In the place of `build_kernel`: a function without code, with any scratch memory."""
     function = func.FuncOp(name, FunctionType.from_lists([], []), Region(), "private")
     scratch = Random(name).choice((0, 0, 1, 64, 100, 640))
-    return StubKernel(function, scratch, {}, tuple(inputs), tuple(outputs))
+    return StubKernel(function, scratch, {}, inputs=tuple(inputs), outputs=tuple(outputs))
 
 
 @dataclass

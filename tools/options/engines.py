@@ -93,6 +93,13 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--pareto", action="store_true", help="show what less memory costs, and less time takes"
     )
     parser.add_argument(
+        "--refine",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="let groups of the best plan change engines, by whole runs, for so long (default 0)",
+    )
+    parser.add_argument(
         "--no-confirm", action="store_true", help="leave out the whole runs that prove the plan"
     )
 

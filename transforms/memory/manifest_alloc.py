@@ -158,13 +158,11 @@ def life_of(tensor: SSAValue, block: Block, places: dict[Operation, int]) -> Lif
             user = use.operation
             if user.parent is not block or not isinstance(user, (*ALIASES, *READERS)):
                 return None
-            if isinstance(user, VmInvokeTvmOp):
+            if not isinstance(user, ALIASES):
                 used.append(places[user])
-            elif isinstance(user, ALIASES) and user.results[0] not in seen:
+            elif user.results[0] not in seen:
                 seen.add(user.results[0])
                 pending.append(user.results[0])
-            else:
-                used.append(places[user])
     assert isinstance(tensor.owner, LetOp)
     op = tensor.owner.value.owner
     assert isinstance(op, AllocTensorOp)

@@ -382,9 +382,7 @@ def _transformed_type(type_: Attribute, old: Known, new: Known) -> Attribute | N
         return type_
     if not is_tensor_type(type_) or type_.get_num_dims() != len(old.axes):
         return None
-    if set(old.names) != set(new.names) or not old.blocks.keys() | new.blocks.keys() <= set(
-        old.names
-    ):
+    if set(old.names) != set(new.names):
         return None
     shape = type_.get_shape()
     if not all(

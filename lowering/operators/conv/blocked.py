@@ -362,8 +362,6 @@ class _Direct:
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, Conv2DOp)
     conv = Convolution.of(op)
-    if conv.is_empty:
-        return
     plan, lanes = _Plan.of(conv, ctx.target), conv.out_lanes
     assert lanes is not None
     dot = plan.dot

@@ -102,8 +102,6 @@ def _cost(site: Site) -> float:
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, Conv2DOp)
     conv, b = Convolution.of(op), ctx.b
-    if conv.is_empty:
-        return
     dot, lanes, out_shape = _dot(conv, ctx.target), conv.out_lanes, shape_of(op.result)
     assert dot is not None and lanes is not None
     image = with_zeros(ctx, op.data, conv.halo, dot.image)

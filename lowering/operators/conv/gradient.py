@@ -28,8 +28,6 @@ from xrelay.lowering.math.convert import convert
 
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, Conv2DBackwardWeightOp)
-    if 0 in shape_of(op.result):
-        return
     b = ctx.b
     grads, images, kernels = op.layouts
     grad_order, order = AxisOrder(IMAGE, grads), AxisOrder(op.KERNEL_LAYOUT, kernels)

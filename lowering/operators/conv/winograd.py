@@ -359,8 +359,6 @@ class _Emitter:
 def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
     assert isinstance(op, Conv2DOp)
     conv, b = Convolution.of(op), ctx.b
-    if conv.is_empty:
-        return
     plan = _Plan.of(conv, outputs, ctx.target, ctx.team.size, ctx.parameters)
     tiling, lanes, tiles = plan.tiling, plan.lanes, plan.tiles_at_once
     kind, panels = plan.kind, blocks(conv.out_blocks, tiling.vectors)

@@ -47,8 +47,6 @@ def each_element(
     ctx: KernelContext, shape: tuple[int, ...], lanes: int, elements: Elements, sink: Sink
 ) -> None:
     """Hands all elements of a result to the sink, `lanes` along the last axis at once."""
-    if 0 in shape:
-        return
 
     def row(outer: tuple[Index, ...]) -> None:
         def part(start: Index, width: int) -> None:
@@ -163,8 +161,6 @@ def _taps_along(
 def _resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, image.ResizeOp)
     b, shape, lengths = ctx.b, shape_of(op.result), _spatial_lengths(op)
-    if 0 in shape:
-        return
     spatial, coordinate = op.axes[2:], _coordinate(ctx, op)
     crops = op.coordinate_transformation_mode.data == CROPPING
     blending = _Blending(ctx, op.data, op.result, op.method.data, spatial)
@@ -187,8 +183,6 @@ def _resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
 def _resize_rows(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, image.ResizeOp)
-    if 0 in shape_of(op.result):
-        return
     coordinate = _coordinate(ctx, op)
 
     def taps_of(kind: Element) -> TapsAt:
@@ -200,8 +194,6 @@ def _resize_rows(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 def _crop_and_resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, image.CropAndResizeOp)
     b, shape, source_shape = ctx.b, shape_of(op.result), shape_of(op.data)
-    if 0 in shape:
-        return
     batch, channel, *spatial = op.axes
     method = NEAREST if op.method.data == NEAREST else LINEAR
     blending = _Blending(ctx, op.data, op.result, method, spatial)
@@ -243,8 +235,6 @@ def _crop_and_resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 def _dilation2d(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, image.Dilation2DOp)
     b, shape, source_shape = ctx.b, shape_of(op.result), shape_of(op.data)
-    if 0 in shape:
-        return
     out = element_of(op.result)
     kind, rank = wide(out), len(shape)
     data, weight = ctx.in_memory(op.data), ctx.in_memory(op.weight)

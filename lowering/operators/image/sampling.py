@@ -104,8 +104,6 @@ def _moved(b: KernelBuilder, index: SSAValue, length: int, mode: str, *, corners
 def _grid_sample(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, sampling.GridSampleOp)
     b, shape, source_shape = ctx.b, shape_of(op.result), shape_of(op.data)
-    if 0 in shape:
-        return
     kind = element_of(op.data)
     computed, axes = wide(kind), len(shape) - 2
     data, grid = ctx.in_memory(op.data), ctx.in_memory(op.grid)

@@ -117,8 +117,6 @@ and how many."""
 
 def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: bool) -> None:
     """Runs the loops for every pair of matrices of a batch."""
-    if 0 in shape_of(op.results[0]):
-        return
     matrices = _operands(ctx, op)
     out_kind, out_shape = element_of(op.results[0]), shape_of(op.results[0])
     b = ctx.b

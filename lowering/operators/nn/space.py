@@ -229,7 +229,8 @@ def _pad_row(ev: Evaluator, op: space.PadOp, position: Position) -> Rule:
     starts = list(shape)
     starts[-1] = shape[-1] - position.lanes + 1
     inside = _is_inside(b, shifted, starts, widths)
-    if starts[-1] < 1 or inside is None:
+    assert inside is not None, "the last axis is padded"
+    if starts[-1] < 1:
         return (yield from EachLane(_pad)(ev, op, 0, position))
     if widths[-1][1] <= 0:
         inside = b.both(inside, b.compare_index(shifted[-1], "slt", starts[-1]))

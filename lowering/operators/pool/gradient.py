@@ -136,8 +136,6 @@ def _largest_shares(ctx: KernelContext, own: _Gradient) -> Share:
 def _emit(shares: Shares) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         assert isinstance(op, Pool2DGradOp)
-        if 0 in shape_of(op.result):
-            return
         own, b = _Gradient(ctx, op), ctx.b
         window, kind = own.window, own.kind
         finish = sink_in_order(b, sink, shape_of(op.result), own.order)

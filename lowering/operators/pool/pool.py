@@ -44,9 +44,7 @@ def _order(op: PoolOp) -> AxisOrder:
 def _window(op: PoolOp) -> Window:
     """The window of a pool, without taps that lie beyond the padded image wherever it starts."""
     order, axes = _order(op), op.spatial_axes
-    image, positions = (
-        order.canonical(shape_of(value))[2 : 2 + axes] for value in (op.data, op.result)
-    )
+    image, positions = (order.canonical(shape_of(value))[2:] for value in (op.data, op.result))
     taps, strides, dilation = op.window_numbers()
     before, after = op.pads[:axes], op.pads[axes:]
     padded = map(sum, zip(before, image, after, strict=True))
@@ -143,8 +141,6 @@ def _rows(reducer: Reducer, *, mean: bool) -> Emit:
         assert isinstance(op, PoolOp)
         order, kind = _order(op), _kind(op, mean=mean)
         shape = order.canonical(shape_of(op.result))
-        if 0 in shape:
-            return
         pool = RowPool(ctx, op.data, _window(op), reducer, kind, order)
         take = _finished(ctx, op, sink, kind, mean=mean)
 
@@ -163,8 +159,6 @@ def _windows(reducer: Reducer, *, mean: bool) -> Emit:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         assert isinstance(op, PoolOp)
         b, window, order, kind = ctx.b, _window(op), _order(op), _kind(op, mean=mean)
-        if 0 in shape_of(op.result):
-            return
         if isinstance(op, Pool2DOp) and blocked_lanes(op.data_layout) is not None:
             emit_blocked_pool(ctx, op, sink, window, reducer, kind, mean=mean)
             return

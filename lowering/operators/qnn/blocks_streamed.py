@@ -77,8 +77,6 @@ def _streamed_cost(site: Site) -> float:
 
 def _emit_streamed(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     product, b = BlocksProduct.of(op, ctx.target), ctx.b
-    if product.is_empty:
-        return
     tiling, lanes = _streamed_tile(product, ctx.parameters), product.lanes
     left = left_operand(ctx, product.plan)
     row_step = left.format.strides[-2] if len(left.shape) > 1 else product.depth

@@ -55,8 +55,6 @@ def _unpacked_cost(site: Site) -> float:
 
 def _emit_unpacked(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     product = BlocksProduct.of(op, ctx.target)
-    if product.is_empty:
-        return
     plan, parts = product.plan, product.parts
     tiling = panel_tile(plan, ctx.parameters)
     left = left_operand(ctx, plan)

@@ -96,8 +96,6 @@ def _dot(
 def _product(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, SparseProductOp)
     b, out_shape = ctx.b, shape_of(op.result)
-    if 0 in out_shape:
-        return
     dense_value, *operands = op.operands
     matrix = _Matrix(ctx, *operands)
     dense, kind = ctx.in_memory(dense_value), matrix.kind
@@ -119,8 +117,6 @@ def _product(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 def _conv2d(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, SparseConv2DOp)
     b, out_shape, axis = ctx.b, shape_of(op.result), op.channel_axis
-    if 0 in out_shape:
-        return
     matrix = _Matrix(ctx, op.sparse_data, op.sparse_indices, op.sparse_indptr)
     dense, kind = ctx.in_memory(op.dense_data), matrix.kind
 
@@ -141,8 +137,6 @@ def _add(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, SparseAddOp)
     b, shape = ctx.b, shape_of(op.result)
     rows, columns = shape
-    if 0 in shape:
-        return
     matrix = _Matrix(ctx, op.sparse_data, op.sparse_indices, op.sparse_indptr)
     source, kind = element_of(op.dense_data), matrix.kind
     sums = ctx.private_scratch(kind, row_major((columns,)))

@@ -124,8 +124,6 @@ def _each_piece(
             address = b.address(field.pointer, start - first, kind.storage)
             addresses.append(b.insert(llvm.PtrToIntOp(address)).output)
             pieces.append((start, min(longest, end - start), end - first))
-    if not pieces:
-        return
     address_of = _table(ctx, addresses)
     place_of, length_of, stride_of = (_numbers(ctx, each) for each in zip(*pieces, strict=True))
 

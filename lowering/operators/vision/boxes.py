@@ -29,8 +29,6 @@ def multibox_prior(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, regions.MultiboxPriorOp)
     b, kind, shape = ctx.b, element_of(op.result), shape_of(op.result)
     height, width = shape_of(op.data)[2:]
-    if 0 in shape:
-        return
     steps, offsets = op.step_sizes(height, width), op.offsets.get_values()
     sizes = op.half_sizes(height, width)
 
@@ -273,8 +271,6 @@ def proposal(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     """Relay's `vision.proposal`: the boxes that differ most, best first."""
     assert isinstance(op, regions.ProposalOp)
     b, shape = ctx.b, shape_of(op.result)
-    if 0 in shape:
-        return
     proposals, count = _Proposals(ctx, op), op.rpn_post_nms_top_n.value.data
     kind, out = proposals.kind, element_of(op.result)
 

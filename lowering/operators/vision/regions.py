@@ -127,8 +127,6 @@ def _roi_align(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     b, source = ctx.b, element_of(op.data)
     kind = wide(source)
     shape, lanes = shape_of(op.result), _channel_lanes(ctx, op, kind)
-    if 0 in shape:
-        return
     data, rois = ctx.in_memory(op.data), ctx.in_memory(op.rois)
     batch, _, *spatial = op.axes
     means = op.mode.data == "avg"
@@ -175,8 +173,6 @@ def _roi_pool(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     b, source = ctx.b, element_of(op.data)
     kind = wide(source)
     shape, lanes = shape_of(op.result), _channel_lanes(ctx, op, kind)
-    if 0 in shape:
-        return
     data, rois = ctx.in_memory(op.data), ctx.in_memory(op.rois)
     batch, _, *spatial = op.axes
     a = Arithmetic(b, 1)

@@ -166,6 +166,7 @@ def nested(g: Quantized) -> SSAValue:
 CHANNELS = {"scale": QUARTERS, "zero": (0, 1, -2)}
 SMALL = {"scale": 0.03, "zero": 5}
 WIDE_OUT = {"scale": 8.0, "zero": 1}
+BELOW: Any = lambda x, g: g.op(PadOp(x, g.c(0.0), pad_width=((1, 0), (0, 0))))
 FIELD = unary(TupleGetItemOp, 1)
 FUNCTIONS = (AbsOp, ErfOp, ExpOp, LogOp, RsqrtOp, SigmoidOp, SqrtOp, TanhOp)
 CHANGED = (
@@ -239,6 +240,7 @@ KEPT = (
     Case("channels that are reduced", on(2, 3, of=(unary(MaxOp, (1,)),), **CHANNELS, axis=1)),
     Case("the mean of no elements", on(0, 3, of=(unary(MeanOp, (0,), keepdims=True),))),
     Case("channels that are averaged", on(2, 3, of=(unary(MeanOp, (1,)),), **CHANNELS, axis=1)),
+    Case("padding beside channels", on(2, 3, of=(BELOW,), **CHANNELS, axis=1), scale=QUARTERS, axis=1),
     Case("channels that are joined", on(2, 3, 4, of=(unary(ReshapeOp, (2, 12)),), **CHANNELS, axis=1)),
     Case("channels that are sliced", on(3, 4, of=(unary(StridedSliceOp, (1,), (3,), axes=(0,)),), **CHANNELS, axis=0)),
     Case("channels that are turned around", on(3, 4, of=(unary(StridedSliceOp, (2,), (-4,), (-1,), axes=(0,)),), **CHANNELS, axis=0)),

@@ -48,6 +48,15 @@ DATA.changes(
     body("@twice(@once, %x)", others=f"{TWICE}\n{ONCE}"),
     expects="-global_var",
 )
+DATA.changes(
+    "of a type that is defined elsewhere",
+    body(
+        f"let %f = fn (%b: Box[{T}]) {{ exp(%x) }};",
+        "@keep(%f, %x)",
+        others=f"extern type Box[A]\ndef @keep(%f: fn (Box[{T}]) -> {T}, %y: {T}) -> {T} {{ %y }}",
+    ),
+    expects="-closure +construct",
+)
 DATA.keeps("calls by name", body("@once(@once(%x))", others=ONCE))
 DATA.keeps("no functions", body("exp(%x)"))
 

@@ -76,6 +76,13 @@ CPU_BACKWARD.keeps(
 CPU_BACKWARD.keeps(
     "groups in another layout", layers((1, 5, 6, 4), conv(1, 1, 2, 4, groups=2, **NHWC), LAST)
 )
+POINTS = conv(4, 4, 1, 1)
+CPU_BACKWARD.changes("a constant image", layers((1, 4, 4, 4), POINTS, plus(4, 4, 4), CHANNELS))
+CPU_BACKWARD.changes("constant rows", layers((1, 4, 4, 4), POINTS, plus(4, 1), CHANNELS))
+CPU_BACKWARD.changes("constant, a number", layers((1, 4, 4, 4), POINTS, plus(), by(2, shape=())))
+CPU_BACKWARD.keeps(
+    "an image", layers((1, 4, 4, 4), POINTS, plus(4, 4, 4, constant=False), CHANNELS)
+)
 CPU_BACKWARD.keeps("rows", layers((1, 4, 4, 4), conv(4, 4, 1, 1), by(*C, shape=(4, 1))))
 CPU_BACKWARD.keeps("images", layers((4, 4, 4, 4), conv(4, 4, 1, 1), by(*C, shape=(4, 1, 1, 1))))
 CPU_BACKWARD.keeps("two axes", layers((1, 2, 2, 2), conv(2, 2, 1, 1), by(*C, shape=(2, 2, 1))))

@@ -3,6 +3,7 @@
 import os
 import re
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -35,6 +36,7 @@ from xrelay.placement.costs.job import ByName, WrongMachine, parsed, text_of, wo
 from xrelay.placement.costs.key import Key, Machine, engine_version
 from xrelay.placement.costs.measured import Engine, MeasuredCosts, RecordedCosts
 from xrelay.placement.costs.model import EngineModel, ModelCosts, fitted
+from xrelay.placement.costs.ray_executor import RayExecutor
 from xrelay.placement.costs.timing import interval, measure
 from xrelay.placement.costs.workers import WorkerExecutor, WorkerLost
 from xrelay.placement.errors import PlacementError
@@ -415,3 +417,31 @@ def test_workers_of_dask_fill_the_database_with_the_same_keys(tmp_path: Path) ->
         keys.append(sorted([*two.database.keys()]))
     assert all(cost.is_valid and cost.source == "measured" for cost in found)
     assert keys[1] == [key for key in keys[0] if key in keys[1]] and len(keys[1]) == 3
+
+
+@pytest.mark.extensive
+@pytest.mark.slow
+def test_workers_of_ray_fill_the_database_with_the_same_keys(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    with pytest.raises(PlacementError, match=r"call ray\.init\(\) first"):
+        RayExecutor()
+    candidates = [candidate("a"), candidate("b"), candidate("a b")]
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    one = measured(tmp_path / "one", Inline())
+    one.estimates(candidates)
+    # Workers import what tests do: the engines of this file.
+    paths = os.pathsep.join(filter(None, sys.path))
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        log_to_driver=False,
+        runtime_env={"env_vars": {"PYTHONPATH": paths}},
+    )
+    try:
+        two = measured(tmp_path / "two", RayExecutor())
+        found = two.estimates(candidates)
+    finally:
+        ray.shutdown()
+    assert all(cost.is_valid and cost.source == "measured" for cost in found)
+    assert sorted(two.database.keys()) == sorted(one.database.keys())

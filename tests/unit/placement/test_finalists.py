@@ -1,6 +1,8 @@
 """What runs whole in the end: the best plans, each engine alone, and priority order as the passes have it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from placed import program
@@ -13,16 +15,20 @@ from xrelay.analysis.patterns.language import is_op, wildcard
 from xrelay.backends.base import Backend, CompiledRegion, No, RegionOptions, Support, Yes
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.engines import Engines
-from xrelay.finalists import apply_data, confirmed, distinct_plans, plans_to_try, rounds
+from xrelay.finalists import apply_data, distinct_plans, handed_over, plans_to_try
 from xrelay.options import CompileOptions, silent
 from xrelay.partitioned import compiler_of, partition
+from xrelay.placement.confirmation import Run
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.key import Machine
-from xrelay.placement.placing import Placement, place
+from xrelay.placement.errors import PlacementError
+from xrelay.placement.placing import Placement, Request, place
+from xrelay.placement.refining import Groups
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.defaults import OWN_KERNELS
 from xrelay.priority import priority_placement
 from xrelay.sources import Source
+from xrelay.whole_runs import WholeRuns, confirmed, refined, rounds
 
 NET = "a = nn.dense x x\nb = nn.relu a\nc = exp b\nd = tanh b\ne = add c d\nf = nn.dense e e\nreturn f"
 OPTIONS = CompileOptions()
@@ -124,12 +130,60 @@ def test_plans_that_fail_or_differ_are_left_out() -> None:
     graph = placement.graph
     plans = plans_to_try(placement, engines, HERE)
     finalists = {name: plans[name] for name in (OWN, "wrong", "broken")}
-    shipped, verdict, excluded = confirmed(
-        graph, source.module, finalists, engines, OPTIONS, 1, silent
-    )
+    whole = WholeRuns(graph, source.module, engines, OPTIONS)
+    shipped, verdict, excluded = confirmed(whole, finalists, engines, 1, silent)
     assert shipped == OWN and list(verdict.seconds) == [OWN]
     assert "of the largest element away, expected 0.001" in excluded["wrong"]
     assert "out of order" in excluded["broken"]
+
+
+class Told(WholeRuns):
+    """Plans take a second for each region of an engine that another one could have; `bad` fails."""
+
+    def __init__(self, bad: str, slow: str):
+        self.bad, self.slow = bad, slow
+        self.plans: list[list[str]] = []
+
+    def run(self, plan: Mapping[str, Any]) -> Run:
+        used = [region["engine"] for region in plan["regions"]]
+        self.plans.append(used)
+        if self.bad in used:
+            raise PlacementError("it cannot")
+        return lambda: float(used.count(self.slow))
+
+
+def test_groups_of_the_best_plan_change_engines() -> None:
+    _, engines, placement = placed([First(), Second()])
+    groups = Groups.of(placement)
+    best = groups.at(groups.start)
+    assert best is not None and best.outcome.best is not None
+    assert groups.counts == [2] * 3 and 0 not in groups.start
+    assert [each.engine for each in best.regions()] == [each.engine for each in placement.regions()]
+    own = groups.at((0,) * 3)
+    assert own is not None and {each.engine for each in own.regions()} == {OWN, "host"}
+    told = Told("nobody", "first")
+    found = refined(placement, told, engines, HERE, 60.0, silent)
+    assert found is not None and "first" not in {each["engine"] for each in found["regions"]}
+    assert set(told.plans[0]) == {OWN, "host"}, "own code says what is right"
+    assert len(told.plans) <= 1 + 2**3, "nothing is run twice"
+
+
+def test_the_best_plan_stays_where_no_other_is_faster() -> None:
+    _, engines, placement = placed([First(), Second()])
+    assert refined(placement, Told("nobody", "nobody"), engines, HERE, 60.0, silent) is None
+    found = refined(placement, Told("second", OWN), engines, HERE, 60.0, silent)
+    assert found is not None
+    assert {engine for engine, *_ in map(tuple, handed_over(found))} == {"first"}
+
+
+def test_refined_plans_keep_to_the_memory_limit() -> None:
+    source, engines = Source(program(NET)), Engines.of([First()])
+    graph = source.prepared(OPTIONS)
+    request = Request(memory_limit=placed([First()])[2].outcome.plans[0].memory)
+    groups = Groups.of(place(graph, engines.rules(OWN_KERNELS), Cheap(), request))
+    assert groups.at(groups.start) is not None
+    tight = replace(groups.placement, request=replace(request, memory_limit=1))
+    assert replace(groups, placement=tight).at(groups.start) is None
 
 
 def test_networks_that_round() -> None:

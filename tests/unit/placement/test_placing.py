@@ -17,7 +17,7 @@ from xrelay.analysis.partition.compilers import No, Support, Yes
 from xrelay.interpreters.relay import interpret
 from xrelay.placement.apply_placement import ApplyPlacementPass, apply_plan
 from xrelay.placement.confirmation import confirm, upper_limit
-from xrelay.placement.costs.borders import BorderTable, Line, Place
+from xrelay.placement.costs.borders import AT_HOST, BorderTable, Line, Place
 from xrelay.placement.costs.cost import Cost, Estimator, FunctionCosts
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.errors import PlacementError
@@ -104,6 +104,27 @@ def test_borders_count() -> None:
     dear = BorderTable({(Place("fast"), Place(OWN)): Line(9.0)})
     assert {engine for engine, _ in engines(placed(borders=dear))} == {OWN, "fast"}
     assert engines(placed(borders=dear))[0] == (OWN, "nn.dense")
+
+
+def test_tuples_and_their_fields_are_where_their_parts_are() -> None:
+    """A field of a region's results is no border: nothing is copied for it."""
+    text = (
+        f"%s = relay.split %x {{indices_or_sections = 2 : i64, axis = 0 : i64}} : ({T}) -> "
+        "tuple<tensor<2x4xf32>, tensor<2x4xf32>>\n"
+        "%a = relay.tuple_get_item %s[0] : (tuple<tensor<2x4xf32>, tensor<2x4xf32>>) -> tensor<2x4xf32>\n"
+        "%b = relay.tuple_get_item %s[1] : (tuple<tensor<2x4xf32>, tensor<2x4xf32>>) -> tensor<2x4xf32>\n"
+        "%c = relay.add %a, %b : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>\n"
+        "%t = relay.tuple %c, %a : (tensor<2x4xf32>, tensor<2x4xf32>) -> tuple<tensor<2x4xf32>, tensor<2x4xf32>>\n"
+        "%d = relay.concatenate %t {axis = 0 : i64} : (tuple<tensor<2x4xf32>, tensor<2x4xf32>>) -> "
+        f"{T}\nfunc.return %d : {T}"
+    )
+    own, start = Place(OWN), Line(100.0)
+    borders = BorderTable({(own, own): Line(), (AT_HOST, own): start}, Line(10_000.0))
+    ones = FunctionCosts(lambda *_: 1.0)
+    whole = place(graph_of(program(text)), {OWN: OWN_KERNELS}, ones, borders=borders)
+    kernels = engines(whole)
+    best = whole.outcome.best
+    assert best is not None and best.cost == 100.0 + len(kernels)
 
 
 def test_pins() -> None:

@@ -1,11 +1,16 @@
 """Searches: exact ones find what trying everything finds, and bounds never exceed it."""
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from importlib.util import find_spec
 from itertools import islice
 from math import inf
+from multiprocessing import get_context
 from random import Random
 
 import pytest
+from constraint_search import MOST_NODES, cheapest
 from random_problems import all_plans, random_problem
 
 from xrelay.placement.costs.borders import AT_HOST, Place
@@ -106,6 +111,27 @@ def test_operator_level_pays_for_switches() -> None:
     problem = Problem([0, 1, 2], choices, given=1)
     assert operator_level(problem, 0.0).plans[0].chosen == (0, 1)
     assert operator_level(problem, 1.0).plans[0].chosen == (2,)
+
+
+@pytest.mark.extensive
+@pytest.mark.slow
+def test_the_exact_search_and_the_integer_program_agree_with_cp_sat() -> None:
+    """On graphs that are too large for brute force."""
+    if find_spec("ortools") is None:
+        pytest.skip("OR-Tools is not installed")
+    problems = {}
+    for seed in range(1000, 1120):
+        with suppress(PlacementError):  # A pin may leave a node without a choice.
+            problems[seed] = random_problem(Random(seed), most_nodes=MOST_NODES)
+    # Both solvers bring a HiGHS of their own, which do not go together in one process.
+    with ProcessPoolExecutor(1, get_context("spawn")) as other:
+        costs = dict(zip(problems, other.map(cheapest, problems), strict=True))
+    for seed, problem in problems.items():
+        for outcome in (exact(problem), integer_program(problem)):
+            assert outcome.is_complete, seed
+            found = None if outcome.best is None else outcome.best.cost
+            assert found == pytest.approx(costs[seed], abs=1e-6), seed
+    assert sum(cost is not None for cost in costs.values()) > 50
 
 
 # -- small cases of the specification ---------------------------------------------------------------

@@ -10,7 +10,6 @@ from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.engines import Engines
-from xrelay.finalists import farthest
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, OptionError
 from xrelay.placement.costs.database import Database
@@ -20,6 +19,7 @@ from xrelay.placing import Settings, find_placement
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.sources import Source
 from xrelay.tools.cli import main
+from xrelay.whole_runs import farthest
 
 NET = "a = nn.dense x x\nb = nn.relu a\nc = exp b\nd = nn.dense c b\nreturn d"
 X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
@@ -77,7 +77,9 @@ def test_from_measurements_to_a_model(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.slow
 def test_confirmed_placement(tmp_path: Path) -> None:
     source = Source(program(NET))
-    settings = Settings(Request(), tmp_path / "costs.sqlite", sample_seconds=0.001, turns=2)
+    settings = Settings(
+        Request(), tmp_path / "costs.sqlite", sample_seconds=0.001, refine_seconds=0.5, turns=2
+    )
     placed = find_placement(source, Engines.of(["numpy"]), CompileOptions(), settings)
     assert placed.verdict is None or placed.verdict.shipped in placed.verdict.seconds
     covered = 0
@@ -101,6 +103,8 @@ def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["place", path, "--backend", "numpy", "--pin", "exp"], "the pin is 'exp', expected"),
         (["place", path, "--backend", "numpy", "--seconds", "0"], "the budget is 0 seconds"),
         (["place", path, "--backend", "numpy", "--workers", "0"], "--workers is 0"),
+        (["place", path, "--backend", "numpy", "--refine", "-1"], "--refine is -1, expected 0"),
+        (["place", path, "--backend", "numpy", "--refine", "1", "--no-confirm"], "no --no-confirm"),
         (["place", path, "--backend", "numpy", "--program", "x"], "expected a .mlir file"),
         (["run", path, "--placement", "plan.json"], "--placement goes with --backend"),
     ):

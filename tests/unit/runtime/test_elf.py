@@ -2,10 +2,12 @@
 
 import ctypes
 import hashlib
+import io
 import json
 import logging
 import math
 import platform
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +18,7 @@ from llvmlite import binding
 
 from xrelay.runtime import machine_code
 from xrelay.runtime.cache import object_cache
-from xrelay.runtime.elf import LoadedObject, UnknownObjectError, is_supported
+from xrelay.runtime.elf import LoadedObject, UnknownObjectError, is_supported, required_size
 from xrelay.runtime.host import host
 from xrelay.runtime.llvm import emit_object, load_object
 from xrelay.runtime.machine import Address, Machine
@@ -287,3 +289,40 @@ def test_a_load_needs_no_llvm(folder: Path) -> None:
     assert [text.split(None, 1)[0] for text in texts] == ["True", "False"]
     for text in texts:
         np.testing.assert_allclose(json.loads(text.split(None, 1)[1]), values, rtol=1e-6)
+
+
+# -- how long libraries are -------------------------------------------------------------------------
+
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SEGMENT = struct.Struct("<IIQQQQQQ")
+IDENTITY = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
+
+
+def library(
+    *segments: tuple[int, int], place: int = 64, sections: int = 0, size: int = SEGMENT.size
+) -> bytes:
+    """The headers of a library: of segments, stated as (offset, bytes in the file), at a place; of 2 sections."""
+    header = HEADER.pack(
+        *(IDENTITY, 3, 62, 1, 0, place, sections, 0, HEADER.size),
+        *(size, len(segments), 64, 2 if sections else 0, 0),
+    )
+    table = b"".join(SEGMENT.pack(1, 5, *each[:1], 0, 0, each[1], 9**9, 4096) for each in segments)
+    return header.ljust(place, b"\xff") + table
+
+
+@pytest.mark.parametrize(
+    ("code", "required"),
+    [
+        (library((0, 64)), 64 + 56),
+        (library((0, 64), (4096, 100), (128, 9)), 4196),
+        (library((0, 64), (4096, 100), place=200), 4196),
+        (library((0, 64), sections=5000), 5128),
+        (library((4096, 100), size=64) + bytes(8), 64 + 64),
+        (library((0, 64), (4096, 100))[:150], 64 + 2 * 56),
+        (library()[:30], 64),
+        (b"MZ" + library()[2:], 0),
+        (b"", 0),
+    ],
+)
+def test_how_long_a_library_is(code: bytes, required: int) -> None:
+    assert required_size(io.BytesIO(code), len(code)) == required

@@ -124,8 +124,11 @@ def test_a_plan_and_a_program_of_the_opt_tool(opt_cmd: Command, inside: Path, ki
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 def test_weights_beside_a_program(cmd: Command, inside: Path, kind: str) -> None:
-    make(inside / "add.mlir.weights.npz", kind)
-    cmd("run", "add.mlir").refused("cannot read the weights in 'add.mlir.weights.npz'")
+    assert cmd("compile", "conv.onnx", "-o", "p.mlir").code == 0
+    weights = inside / "p.mlir.weights.npz"
+    weights.unlink()
+    make(weights, kind)
+    cmd("run", "p.mlir").refused("cannot read the weights in 'p.mlir.weights.npz'")
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "/proc/self/mem", "/proc/self/pagemap", "/"])

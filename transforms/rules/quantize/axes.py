@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
 from xrelay.dialects.image.resize import Resize2DOp
-from xrelay.dialects.nn.space import DepthToSpaceOp, PadOp, SpaceToDepthOp
+from xrelay.dialects.nn.space import DepthToSpaceOp, SpaceToDepthOp
 from xrelay.dialects.pool.adaptive import (
     AdaptiveAvgPool1DOp,
     AdaptiveMaxPool1DOp,
@@ -58,10 +58,6 @@ def _sliced(op: StridedSliceOp, axis: int) -> int | None:
     taken = op.slices[axis]
     whole = taken.start == 0 and taken.step == 1 and taken.length == shape_of(op.data)[axis]
     return axis if whole else None
-
-
-def _padded(op: PadOp, axis: int) -> int | None:
-    return None if any(op.widths[axis]) else axis
 
 
 def _not_spatial(op: MaxPool2DOp, axis: int) -> int | None:
@@ -129,6 +125,5 @@ AVERAGED: Mapping[type[Operation], Moves] = {
     AvgPool2DOp: _not_spatial,
     GlobalAvgPool2DOp: _not_spatial,
     MeanOp: _not_reduced,
-    PadOp: _padded,
 }
 """Operators of which the rules ask where the axis goes."""

@@ -90,11 +90,13 @@ def _field(op: TupleGetItemOp, args: list[Quantized], site: Site) -> Quantized:
 
 def _pad(op: PadOp, args: list[Quantized], site: Site) -> Quantized:
     data, filling = args
-    kind = moved(op, data.affine)
+    kind = data.affine
+    if not kind.is_whole:
+        raise Kept(f"{op.name} adds one number to channels that have scales of their own")
     if filling.kind is None:
-        filling = held_constant(op, filling, data.affine, site)
-    elif not filling.affine.is_near(data.affine, data.value):
-        filling = requantized(site.emit, filling, data.affine, kind.dtype)
+        filling = held_constant(op, filling, kind, site)
+    elif not filling.affine.is_near(kind, data.value):
+        filling = requantized(site.emit, filling, kind, kind.dtype)
     return Quantized(on_integers(op, [data, filling], site), kind)
 
 

@@ -1,0 +1,182 @@
+"""Plans that are run whole: compiled, compared with own code, timed in turns, and refined by what that says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from math import inf
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.backends.base import Array
+from xrelay.backends.regions import RegionTensor
+from xrelay.dialects.shapes import leaf_types
+from xrelay.engines import Engines
+from xrelay.finalists import planned_model
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.options import CompileOptions, Progress
+from xrelay.placement.confirmation import Run, Verdict, confirm
+from xrelay.placement.costs.job import numbers
+from xrelay.placement.costs.key import Machine
+from xrelay.placement.costs.timing import clock_for, settle
+from xrelay.placement.errors import PlacementError
+from xrelay.placement.graph.dataflow import Graph
+from xrelay.placement.placing import Placement, restricted
+from xrelay.placement.plan_file import plan_data
+from xrelay.placement.refining import Groups
+from xrelay.placement.rules.base import is_call
+from xrelay.placement.rules.candidate import OWN
+from xrelay.placement.search.evolution import Evolution, Genes
+from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.transforms.rules.copying import copied
+
+TURN_SECONDS = 0.05
+"""How long a whole network runs in one turn, at least."""
+CLOSE = 1e-3
+"""How far outputs may be from own code's, of the largest element: whole networks add up roundings."""
+CLOSE_IN_STEPS = 0.25
+"""The same for networks with small integers: one that is rounded the other way is a step in all layers behind it."""
+MOST_GENERATIONS = 1000
+"""Of a refinement, which time ends as a rule."""
+
+
+class WholeRuns:
+    """Compiles plans for a prepared module, which stays as it is, and compares what they give."""
+
+    def __init__(self, graph: Graph, module: ModuleOp, engines: Engines, options: CompileOptions):
+        """`graph` is that of the module."""
+        self._graph, self._module = graph, module
+        self._engines, self._options = engines, options
+        self._close = CLOSE_IN_STEPS if rounds(graph) else CLOSE
+        self._expected: dict[str, Array] | None = None
+
+    def run(self, plan: Mapping[str, Any]) -> Run:
+        """
+        What runs a plan for one turn. Outputs are compared with those of the first plan, own code's.
+
+        Raises DiagnosticException for a plan that an engine cannot run, or whose outputs are too far away.
+        """
+        module, origin = copied(self._module), self._graph.origin
+        model = planned_model(module, plan, self._engines, self._options, origin)
+        inputs = example_inputs(model)
+        outputs = model.run(inputs)
+        self._expected = self._expected or outputs
+        far = farthest(outputs, self._expected)
+        if far > self._close:
+            raise PlacementError(
+                f"its outputs are {far:.2g} of the largest element away, expected {self._close:g}"
+            )
+        return run_of(model, inputs)
+
+
+def confirmed(
+    whole: WholeRuns,
+    finalists: Mapping[str, Mapping[str, Any]],
+    engines: Engines,
+    turns: int,
+    progress: Progress,
+) -> tuple[str, Verdict, dict[str, str]]:
+    """
+    Which plan ships, by whole runs in turns, and which were not tried, with the reasons.
+
+    Raises PlacementError when no engine runs the model alone.
+    """
+    runs: dict[str, Run] = {}
+    excluded: dict[str, str] = {}
+    for name in sorted(finalists, key=lambda name: name != OWN):
+        progress(f"compile {name}")
+        try:
+            runs[name] = whole.run(finalists[name])
+        except DiagnosticException as error:
+            excluded[name] = str(error).strip().partition("\n")[0]
+    singles = {name: run for name, run in runs.items() if name in engines.facts()}
+    if not singles:
+        raise PlacementError("no engine runs the model alone, so that no plan can be confirmed")
+    progress("run the finalists in turns")
+    verdict = confirm({n: run for n, run in runs.items() if n not in singles}, singles, turns)
+    return verdict.shipped, verdict, excluded
+
+
+def refined(
+    placement: Placement,
+    whole: WholeRuns,
+    engines: Engines,
+    machine: Machine,
+    seconds: float,
+    progress: Progress,
+) -> dict[str, Any] | None:
+    """
+    The fastest of the plans that Collage's evolution tries on whole runs within a time, as JSON has it; None when that
+    is the best plan itself. What fails or computes something else is no plan.
+    """
+    groups, facts = Groups.of(placement), engines.facts()
+    own = restricted(placement, OWN)
+    if own is not None:
+        whole.run(plan_data(own, machine, facts))
+
+    def time_of(genes: Genes) -> float:
+        found = groups.at(genes)
+        if found is None:
+            return inf
+        progress(f"refine: {len(evolution.known)} plans run")
+        try:
+            turn = whole.run(plan_data(found, machine, facts))
+        except DiagnosticException:
+            return inf
+        settle()
+        return turn()
+
+    evolution = Evolution(groups.counts, time_of)
+    best, _ = evolution.run(groups.start, MOST_GENERATIONS, seconds)
+    found = None if best == groups.start else groups.at(best)
+    return None if found is None else plan_data(found, machine, facts)
+
+
+def rounds(graph: Graph) -> bool:
+    """Whether a network computes small integers."""
+    values = (value for node in graph.nodes if is_call(node.op) for value in node.values)
+    types = (leaf for value in values for leaf in leaf_types(value.type))
+    dtypes = (dtype_of(each.element_type) for each in types)
+    return any(each.itemsize == 1 and each.kind in "iu" for each in dtypes)
+
+
+def example_inputs(model: PartitionedModel) -> dict[str, Array]:
+    """Seeded inputs of a model."""
+    return {
+        spec.name: numbers(RegionTensor(spec.shape, spec.dtype)) for spec in model.signature.inputs
+    }
+
+
+def farthest(found: Mapping[str, Array], expected: Mapping[str, Array]) -> float:
+    """The largest difference of any output, of its largest element; infinite where only one is finite."""
+    worst = 0.0
+    for name, wanted in expected.items():
+        right, ours = wanted.astype(np.float64), found[name].astype(np.float64)
+        same = (right == ours) | (np.isnan(right) & np.isnan(ours))
+        if same.all():
+            continue
+        scale = float(np.max(np.abs(right[np.isfinite(right)]), initial=1e-30))
+        with np.errstate(invalid="ignore"):
+            gap = np.max(np.abs(right - ours)[~same])
+        worst = max(worst, float(gap) / scale if np.isfinite(gap) else float("inf"))
+    return worst
+
+
+def run_of(model: PartitionedModel, inputs: Mapping[str, Array]) -> Run:
+    """Runs a model for one turn, by the clock that parts are measured by; the first run does not count."""
+    clock = clock_for(model.signature.threads)
+
+    def turn() -> float:
+        model.run(inputs)
+        samples: list[float] = []
+        end = time.perf_counter() + TURN_SECONDS
+        while len(samples) < 3 or time.perf_counter() < end:
+            start = clock()
+            model.run(inputs)
+            samples.append(clock() - start)
+        return float(np.median(samples))
+
+    return turn

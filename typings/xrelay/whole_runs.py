@@ -1,0 +1,1 @@
+../../api/whole_runs.py
