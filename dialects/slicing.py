@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.lengths import is_open, larger, smaller
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axes, require_one_of
 
 SLICE_TO_END = "end"
@@ -79,13 +79,14 @@ def _taken(first: int, last: int, step: int, dim: int) -> Slice:
     if not any(map(is_open, (first, last, step, dim))):
         start, stop, step = slice(first, last, step).indices(dim)
         return Slice(start, step, len(range(start, stop, step)))
-    # Beyond the axis an index is the first or the last one, or that before or behind it.
+    # Beyond the axis an index is the first or the last one, or that before or behind it. Which it is
+    # becomes a condition: sizes that follow are sums then, which can be equal to others.
     low, high = (0, dim) if step > 0 else (-1, dim - 1)
     start, stop = (
-        larger(index + dim, low) if index < 0 else smaller(index, high) for index in (first, last)
+        max(index + dim, low) if index < 0 else min(index, high) for index in (first, last)
     )
     distance = stop - start if step > 0 else start - stop
-    return Slice(start, step, larger((distance + abs(step) - 1) // abs(step), 0))
+    return Slice(start, step, max((distance + abs(step) - 1) // abs(step), 0))
 
 
 def _filled(
