@@ -94,7 +94,7 @@ def compile_model(
 
     `model` is the path of an `.onnx`, `.mlir` or `.relay` file, an ONNX ModelProto, or an xDSL module (left
     unchanged). `shapes` fixes unknown dimensions: the whole shape of an input, or the length of a dimension
-    that the model names; an InputValue makes constants of the elements of an input. Where dimensions stay unknown, or
+    that the model names, or the least and the greatest one; an InputValue makes constants of the elements of an input. Where dimensions stay unknown, or
     elements that they depend on (the operand of a Reshape), the result is a DynamicModel, which compiles a program for
     each combination when it comes. `threads` run the model together; the results are the same bits for any number. `target` names a CPU: "native", or one of
     `xrelay.lowering.emit.target.TARGETS` such as "x86-64-v4". `cache` looks for the machine code on disk, and leaves it

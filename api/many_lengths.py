@@ -21,10 +21,10 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.length_scope import LEAST, MOST, Scope
 from xrelay.dialects.lengths import polynomial, symbol
-from xrelay.dialects.polynomials import Polynomial
+from xrelay.dialects.polynomials import Polynomial, number
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.model import Model
-from xrelay.runtime.signature import InputValue, Known, OpenTensor, Shapes
+from xrelay.runtime.signature import InputValue, Known, OpenTensor, Ranges, Shapes
 
 if TYPE_CHECKING:
     from xrelay.analysis.facts.ports import Port
@@ -54,7 +54,7 @@ def open_lengths(program: Program, scope: Scope) -> OpenLengths:
         tuple(scope.table),
         tuple(map(_shape, program.inputs)),
         tuple(map(_shape, program.outputs)),
-        polynomial(program.workspace_bytes),
+        _planned(scope, polynomial(program.workspace_bytes)),
         (
             *(
                 f"{low:.0f} <= {name} <= {high:.0f}"
@@ -65,6 +65,12 @@ def open_lengths(program: Program, scope: Scope) -> OpenLengths:
     )
 
 
+def _planned(scope: Scope, size: Polynomial) -> Polynomial:
+    """The bytes of a workspace: where all lengths have a range, so many as the greatest of them need."""
+    most = scope.bounds(size)[1]
+    return number(int(most)) if scope.symbols_in(size) <= set(scope.stated) else size
+
+
 def _shape(port: Port) -> tuple[Polynomial, ...]:
     return tuple(map(polynomial, port.type.get_shape()))
 
@@ -73,11 +79,15 @@ class ManyLengths:
     """The programs of a dynamic model that serve many lengths. May be used by several threads at once."""
 
     def __init__(
-        self, inputs: Sequence[OpenTensor], compiled: Callable[[Shapes, Scope], Model]
+        self,
+        inputs: Sequence[OpenTensor],
+        compiled: Callable[[Shapes, Scope], Model],
+        ranges: Ranges,
     ) -> None:
-        """`compiled` makes a program for shapes with lengths of a scope."""
+        """`compiled` makes a program for shapes with lengths of a scope. `ranges` says what lengths are between."""
         self._inputs = inputs
         self._compiled = compiled
+        self._ranges = ranges
         self._lock = Lock()
         self._programs: list[tuple[dict[str, InputValue], Model]] = []
         """With the elements of inputs that they were made for."""
@@ -141,7 +151,7 @@ class ManyLengths:
             if not LEAST <= length <= MOST:
                 return length
             if name not in symbols:
-                symbols[name] = symbol(scope, name, length)
+                symbols[name] = symbol(scope, name, length, self._ranges.get(name))
             return symbols[name]
 
         given: dict[str, Known] = {}

@@ -87,16 +87,19 @@ def dynamic_model(
         return compiled(source, shapes)
 
     signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
+    ranges = unknown.ranges
     if for_many is None:
-        return DynamicModel(signature, program, values=unknown.values)
+        return DynamicModel(signature, program, values=unknown.values, ranges=ranges)
     make = for_many
 
     def program_for_many(shapes: Shapes, scope: Scope) -> Model:
         require_same()
         return make(source, shapes, scope)
 
-    many = ManyLengths(unknown.inputs, program_for_many)
-    return DynamicModel(signature, program, values=unknown.values, for_many=many.model)
+    many = ManyLengths(unknown.inputs, program_for_many, ranges)
+    return DynamicModel(
+        signature, program, values=unknown.values, for_many=many.model, ranges=ranges
+    )
 
 
 def _stamp(source: object) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.core.blob import stored_content
 from xrelay.dialects.core.dense import is_dense
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.lengths import LengthsAttr
 from xrelay.dialects.shapes import element_count, is_integer_type
 
 MOST_NUMBERS = 1 << 16
@@ -21,6 +22,8 @@ def constant_numbers(value: SSAValue) -> tuple[int | float, ...] | None:
     op = value.owner
     if not isinstance(op, ConstantOp):
         return None
+    if isinstance(op.value, LengthsAttr):
+        return op.value.data
     content, dtype = stored_content(op.value), op.result.type.element_type
     count = element_count(op.result.type.get_shape())
     if content is None or count > MOST_NUMBERS:

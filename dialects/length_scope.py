@@ -91,6 +91,8 @@ class Scope:
     """What is equal, and what is not."""
     ranges: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
     """The bounds of sums that are decided."""
+    stated: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    """What symbols are between, where that was stated."""
     pinned: set[int] = field(default_factory=set[int])
     """The symbols that have to be numbers."""
     asked: set[int] = field(default_factory=set[int])
@@ -100,14 +102,21 @@ class Scope:
     _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     """Of the atoms, by what they are."""
 
-    def symbol(self, name: str, hint: int) -> Polynomial:
-        """A new symbol, for a length of 2 or more. All symbols come before anything is computed with one."""
+    def symbol(self, name: str, hint: int, stated: tuple[int, int] | None = None) -> Polynomial:
+        """
+        A new symbol, for a length of 2 or more, and in a range where one is stated. All symbols come before
+        anything is computed with one.
+        """
         assert LEAST <= hint <= MOST and len(self.atoms) == len(self.symbols)
         new = len(self.symbols)
         self.symbols.append(name)
         own = frozenset((new,))
-        likely = max(hint, LIKELY)
-        self.atoms.append(Atom("symbol", (), (), hint, likely, (LEAST, MOST), own))
+        least, most = LEAST, MOST
+        if stated is not None:
+            least, most = max(least, stated[0]), min(most, stated[1])
+            self.stated[new] = stated
+        likely = min(max(hint, LIKELY), most)
+        self.atoms.append(Atom("symbol", (), (), hint, likely, (least, most), own))
         return (((new,), 1),)
 
     # -- polynomials ------------------------------------------------------------------------------
@@ -168,10 +177,29 @@ class Scope:
 
     def extreme(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
         """The smaller ("min") or the larger ("max") of two."""
-        low, high = self.bounds(total(left, times(right, -1)))
+        for one, other in ((left, right), (right, left)):
+            if other in self._within(operation, one):
+                return one
+        difference = self._without_common_factors(total(left, times(right, -1)))
+        low, high = self.bounds(difference)
         if high > 0 > low:
             return self._atom(operation, *sorted((left, right)))
         return left if (high <= 0) == (operation == "min") else right
+
+    def _within(self, operation: str, value: Polynomial) -> set[Polynomial]:
+        """What a value is the smallest or the largest of, where it is such an atom."""
+        found: set[Polynomial] = set()
+        pending = [value]
+        while pending:
+            each = pending.pop()
+            if each in found:
+                continue
+            found.add(each)
+            if len(each) == 1 and len(each[0][0]) == 1 and each[0][1] == 1:
+                atom = self.atoms[each[0][0][0]]
+                if atom.operation == operation:
+                    pending += [atom.left, atom.right]
+        return found
 
     def _atom(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
         key = operation, left, right
@@ -195,8 +223,14 @@ class Scope:
 
     # -- decisions --------------------------------------------------------------------------------
 
+    def is_zero(self, value: Polynomial) -> bool:
+        """Whether a polynomial is 0 for all lengths, or those that conditions leave."""
+        sign = 1 if not value or value[-1][1] > 0 else -1
+        return not value or Guard(times(value, sign), "==") in self.guards
+
     def decide(self, value: Polynomial, relation: str) -> bool:
         """Whether a polynomial has a relation to 0: for any lengths, or for the hints, which becomes a guard."""
+        value = self._without_common_factors(value)
         low, high = self.bounds(value)
         compare = RELATIONS[relation]
         if low == high:
@@ -216,6 +250,19 @@ class Scope:
         else:
             self._narrow(value, stated)
         return holds
+
+    def _without_common_factors(self, value: Polynomial) -> Polynomial:
+        """A polynomial with the same relation to 0: n * s - n becomes s - 1."""
+        if not value or not value[0][0]:
+            return value
+        common = [each for each in value[0][0] if self.atoms[each].bounds[0] > 0]
+        for atoms, _ in value[1:]:
+            rest = list(atoms)
+            common = [each for each in common if each in rest and not rest.remove(each)]
+        if not common:
+            return value
+        reduced, _ = split(value, ((tuple(common), 1),))
+        return reduced
 
     def _narrow(self, value: Polynomial, relation: str) -> None:
         """Narrows the bounds of what has a relation of order to 0, which is a condition from now on."""

@@ -18,7 +18,7 @@ Source: symbolic integers of PyTorch (SymInt), shape polymorphism of JAX.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from math import gcd
+from math import floor, gcd, isfinite
 from operator import index
 from typing import cast
 
@@ -36,9 +36,12 @@ MOST_FACTOR = 2**62
 """Sums of more terms, or with larger factors, pin their symbols."""
 
 
-def symbol(scope: Scope, name: str, hint: int) -> int:
-    """A new symbol of a scope, for a length of 2 or more, before anything is computed with one."""
-    return length_of(scope, scope.symbol(name, hint))
+def symbol(scope: Scope, name: str, hint: int, range: tuple[int, int] | None = None) -> int:
+    """
+    A new symbol of a scope, for a length of 2 or more, or of those in a range, before anything is computed
+    with one.
+    """
+    return length_of(scope, scope.symbol(name, hint, range))
 
 
 def length_of(scope: Scope, value: Polynomial) -> int:
@@ -69,7 +72,9 @@ class Length:
         return hash((id(self.scope), self.value))
 
     def __repr__(self) -> str:
-        return f"{self} ~ {self.hint}"
+        ranges = [self.scope.stated.get(each) for each in sorted(self.scope.symbols_in(self.value))]
+        stated = [f"{least} to {most}" for least, most in filter(None, ranges)]
+        return " ".join([f"{self} ~ {self.hint}", *stated])
 
     def __str__(self) -> str:
         return self.scope.text(self.value)
@@ -154,11 +159,22 @@ class Length:
 
     def _compared(self, other: object, relation: str) -> bool:
         if isinstance(other, float):
-            return RELATIONS[relation](float(self), other)
+            return self._compared_with(other, relation)
         value = self._other(other)
         if value is None:
             return NotImplemented
         return self.scope.decide(total(self.value, times(value, -1)), relation)
+
+    def _compared_with(self, other: float, relation: str) -> bool:
+        """A comparison with a number that may have a fraction, or be infinite or none."""
+        if not isfinite(other):
+            return RELATIONS[relation](0.0, other)
+        whole = floor(other)
+        if whole == other:
+            return self._compared(whole, relation)
+        if relation in ("==", "!="):
+            return relation == "!="
+        return self._compared(whole, "<=" if relation in ("<", "<=") else ">")
 
     def __eq__(self, other: object) -> bool:
         if type(other) is Length and other.scope is not self.scope:
@@ -272,9 +288,13 @@ def likely(value: int) -> int:
     return length.scope.likely(length.value)
 
 
-def certainly(value: int, number: int) -> bool:
-    """Whether a number is a certain one. A length may turn out to be it when the program runs."""
-    return not is_open(value) and value == number
+def certainly(value: int, other: int) -> bool:
+    """Whether two numbers are the same whatever the lengths are. They may turn out to be so when the program runs."""
+    first = value if is_open(value) else other
+    if not is_open(first):
+        return value == other
+    difference = total(polynomial(value), times(polynomial(other), -1))
+    return cast(Length, first).scope.is_zero(difference)
 
 
 def place_of(value: int) -> int:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import prod
-from operator import eq
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import (
@@ -26,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.limits import DEFAULT_LIMITS
 
 Shape = Sequence[int]
@@ -181,8 +181,8 @@ def array_refusal(type_: TensorType[Attribute]) -> str | None:
 
 
 def same_shape(lhs: Shape, rhs: Shape) -> bool:
-    """Whether two shapes are equal. Those of different ranks are not, whatever their first lengths are."""
-    return len(lhs) == len(rhs) and all(map(eq, lhs, rhs))
+    """Whether two shapes are equal, whatever the lengths in them are."""
+    return len(lhs) == len(rhs) and all(map(certainly, lhs, rhs))
 
 
 def element_count(shape: Shape) -> int:
@@ -241,7 +241,8 @@ def _leaves_agree(
 def _same_tensor(lhs: Attribute, rhs: Attribute) -> bool:
     if not is_tensor_type(lhs) or not is_tensor_type(rhs):
         return lhs == rhs
-    return lhs.get_num_dims() == rhs.get_num_dims() and lhs == rhs
+    alike = lhs.element_type == rhs.element_type and lhs.encoding == rhs.encoding
+    return alike and same_shape(lhs.get_shape(), rhs.get_shape())
 
 
 def _same_but_for_dimensions(lhs: Attribute, rhs: Attribute) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.utils.exceptions import VerifyException
 
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axes, require_one_of
 
 SLICE_TO_END = "end"
@@ -69,9 +70,23 @@ def resolve_slices(
             empty = step > 0 and 0 <= last <= first
             result[axis] = Slice(0 if whole else first, step, 0 if empty else DYNAMIC_INDEX)
         else:
-            start, stop, step = slice(first, last, step).indices(dim)
-            result[axis] = Slice(start, step, len(range(start, stop, step)))
+            result[axis] = _taken(first, last, step, dim)
     return tuple(result)
+
+
+def _taken(first: int, last: int, step: int, dim: int) -> Slice:
+    """What is taken of an axis of a length."""
+    if not any(map(is_open, (first, last, step, dim))):
+        start, stop, step = slice(first, last, step).indices(dim)
+        return Slice(start, step, len(range(start, stop, step)))
+    # Beyond the axis an index is the first or the last one, or that before or behind it. Which it is
+    # becomes a condition: sizes that follow are sums then, which can be equal to others.
+    low, high = (0, dim) if step > 0 else (-1, dim - 1)
+    start, stop = (
+        max(index + dim, low) if index < 0 else min(index, high) for index in (first, last)
+    )
+    distance = stop - start if step > 0 else start - stop
+    return Slice(start, step, max((distance + abs(step) - 1) // abs(step), 0))
 
 
 def _filled(

@@ -16,6 +16,7 @@ from xrelay.dialects.core.blob import Blob, BlobAttr, stored_content
 from xrelay.dialects.core.dense import repeats, stored_once
 from xrelay.dialects.core.device import OnDeviceOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp, TupleOp
+from xrelay.dialects.lengths import LengthsAttr
 from xrelay.interpreters.arrays import Array, dtype_of, held_elements, type_of
 
 
@@ -67,6 +68,9 @@ def constant_array(op: ConstantOp) -> Array:
 
     Raises InterpretationError when the text named the bytes and they were not supplied.
     """
+    if isinstance(op.value, LengthsAttr):
+        # Whoever needs the elements gets numbers, and a program for these alone.
+        return np.array(list(map(int, op.value.data)), dtype_of(op.result.type.element_type))
     array = attribute_array(op.value, op.result.type)
     if array is None:
         assert isinstance(op.value, BlobAttr)

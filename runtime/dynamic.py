@@ -23,7 +23,14 @@ from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
-from xrelay.runtime.signature import InputValue, Known, OpenTensor, UnknownDimensions, taken_inputs
+from xrelay.runtime.signature import (
+    InputValue,
+    Known,
+    OpenTensor,
+    Ranges,
+    UnknownDimensions,
+    taken_inputs,
+)
 
 MOST_PROGRAMS = 32
 """How many static programs a model keeps."""
@@ -86,14 +93,17 @@ class DynamicModel:
         most_bytes: int = MOST_BYTES,
         values: Sequence[str] = (),
         for_many: Callable[[dict[str, Known]], Model | None] | None = None,
+        ranges: Ranges | None = None,
     ):
         """
+        `ranges` says what lengths are between; others are refused.
         `values` names inputs whose elements programs are made for; compiling one may find others. `for_many` gives a
         model for shapes on the code of a program for many of them, where there can be one.
         """
         self.signature = signature
         self._specialise = specialise
         self._for_many = for_many
+        self._ranges = ranges or {}
         self._most_programs = most_programs
         self._most_bytes = most_bytes
         self._lock = Lock()
@@ -257,4 +267,9 @@ class DynamicModel:
                         raise ModelError(
                             f"'{dim}' is {known} in input '{first}' and {length} in input '{spec.name}', "
                             "expected one length"
+                        )
+                    least, most = self._ranges.get(dim, (0, length))
+                    if not least <= length <= most:
+                        raise ModelError(
+                            f"'{dim}' is {length} in input '{spec.name}', expected {least} to {most}"
                         )

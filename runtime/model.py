@@ -51,7 +51,8 @@ class Model:
         self.signature = signature
         self._parts = address, constants, keep_alive
         self._executor = Executor(signature, address, constants, keep_alive, lengths)
-        self._code = code
+        self.code = code
+        """What `address` finds them in; None for a model that was read from a shared library."""
         self.conditions: tuple[str, ...] | None = None
         """What the lengths of a program for many have to meet; None for one of these lengths alone."""
 
@@ -73,12 +74,12 @@ class Model:
         if lengths is None or known is None:
             return None
         table = np.array(known.table, np.int64)
-        model = Model(self.signature.at(known), *self._parts, self._code, table)
+        model = Model(self.signature.at(known), *self._parts, self.code, table)
         model.conditions = lengths.conditions
         return model
 
     def __repr__(self) -> str:
-        code = "" if self._code is None else f", {len(self._code.object)} of code"
+        code = "" if self.code is None else f", {len(self.code.object)} of code"
         return f"<Model {self.signature}{code}>"
 
     @cached_property
@@ -174,9 +175,9 @@ class Model:
         code.save(path_argument("path", path, ModelError))
 
     def _require_code(self, consequence: str) -> ModelCode:
-        if self._code is None:
+        if self.code is None:
             raise ModelError(f"a model that was loaded from a library {consequence}")
-        return self._code
+        return self.code
 
 
 class Named(Protocol):

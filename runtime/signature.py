@@ -107,7 +107,14 @@ class InputSequence:
 Known: TypeAlias = tuple[int, ...] | InputValue
 """What a program is made for: the shape of an input, or its elements."""
 Shapes: TypeAlias = Mapping[str, int | Sequence[int] | InputValue | InputSequence]
-"""The shapes of inputs or their elements, and the lengths of dimensions that a model names."""
+"""
+The shapes of inputs or their elements, and the lengths of dimensions that a model names, or the least and the greatest
+of them.
+"""
+
+
+Ranges: TypeAlias = Mapping[str, tuple[int, int]]
+"""The least and the greatest length of dimensions, by name."""
 
 
 class UnknownDimensions(DiagnosticException):
@@ -124,16 +131,18 @@ class UnknownDimensions(DiagnosticException):
         values: tuple[str, ...] = (),
         *,
         many: bool = False,
+        ranges: Ranges | None = None,
     ):
         """
         `values` names the inputs whose elements have to be known. With `many` these are data, of which each call
-        has others, so that a program for each would be made for one call.
+        has others, so that a program for each would be made for one call. `ranges` says what dimensions are between.
         """
         super().__init__(message)
         self.inputs = inputs
         self.outputs = outputs
         self.values = values
         self.many = many
+        self.ranges = ranges or {}
 
     def known_of(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Known]:
         """What arrays for the inputs say of that which is unknown."""

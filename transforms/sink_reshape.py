@@ -37,9 +37,10 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.norm import BiasAddOp, LayerNormOp, RmsNormOp, SoftmaxFamilyOp
 from xrelay.dialects.qnn.arithmetic import QnnLookupOp
-from xrelay.dialects.shapes import integer, is_tensor_type, shape_of, with_shape
+from xrelay.dialects.shapes import integer, is_tensor_type, same_shape, shape_of, with_shape
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
 from xrelay.dialects.tensor.transform import SplitOp, WhereOp
@@ -142,12 +143,13 @@ def before_reshape(value: SSAValue, old: Shape, new: Shape, emit: Emitter) -> SS
     `old`, or a reshape.
     """
     reshape = _sunk_reshape(value)
-    if reshape is not None and shape_of(value) == new and shape_of(reshape.data) == old:
+    same = same_shape(shape_of(value), new)
+    if reshape is not None and same and same_shape(shape_of(reshape.data), old):
         return reshape.data
     shape = shape_before(shape_of(value), old, new)
     assert shape is not None
-    if shape_of(value) != new:
-        while shape[:1] == [1]:
+    if not same:
+        while shape and certainly(shape[0], 1):
             del shape[0]
     return _reshaped(emit, value, shape)
 
@@ -237,7 +239,7 @@ class SinkReshape(RewritePattern):
         new = shape_of(op.results[0])
         for value in op.operands:
             reshape = _sunk_reshape(value)
-            if reshape is None or shape_of(value) != new:
+            if reshape is None or not same_shape(shape_of(value), new):
                 continue
             source, old = reshape.data, shape_of(reshape.data)
             if not self.may_sink(op, source, old, new):
@@ -252,10 +254,10 @@ class SinkReshape(RewritePattern):
         the inverse one: they do not come from a complex operator, and `source` does.
         """
         for other in op.operands:
-            if shape_of(other) != new or isinstance(other.owner, ConstantOp):
+            if isinstance(other.owner, ConstantOp) or not same_shape(shape_of(other), new):
                 continue
             reshape = _sunk_reshape(other)
-            if reshape is not None and shape_of(reshape.data) == old:
+            if reshape is not None and same_shape(shape_of(reshape.data), old):
                 continue
             if source not in self.fed or other in self.fed:
                 return False

@@ -5,6 +5,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.dense import is_dense
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.lengths import LengthsAttr
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import BFLOAT16, dtype_of, held_elements
 from xrelay.interpreters.constants import constant_array
@@ -23,7 +24,11 @@ def rounding(value: SSAValue) -> float:
 def number_of(value: SSAValue) -> int | float | None:
     """The number that all elements of a constant are, bit by bit; None for other values."""
     op = value.owner
-    if not isinstance(op, ConstantOp) or not is_dense(op.value):
+    if not isinstance(op, ConstantOp):
+        return None
+    if isinstance(op.value, LengthsAttr) and len(op.value) == 1:
+        return op.value.data[0]
+    if not is_dense(op.value):
         return None
     held = held_elements(constant_array(op))
     return held.item() if held.size == 1 else None

@@ -38,6 +38,7 @@ from xrelay.dialects.core.blob import BlobAttr, element_bytes
 from xrelay.dialects.core.dense import is_dense, is_written_exactly, stored_once
 from xrelay.dialects.core.strategy import StrategyAttr, verify_strategies
 from xrelay.dialects.fields import AnyValues, Integer, TensorTuple, Value, operand, prop
+from xrelay.dialects.lengths import LengthsAttr
 from xrelay.dialects.shapes import compatible, element_count, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
@@ -104,7 +105,7 @@ class ConstantOp(RelayOp):
         return self.result.type
 
     def verify_(self) -> None:
-        if not is_dense(self.value) and not isinstance(self.value, BlobAttr):
+        if not is_dense(self.value) and not isinstance(self.value, BlobAttr | LengthsAttr):
             raise VerifyException(f"'value' is {self.value}, expected dense<…> or #relay.blob<…>")
         if not self.result.type.has_static_shape():
             raise VerifyException(f"result type is {self.result.type}, expected a static shape")

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.fields import Dtype, Integer, Integers, OptionalDtype, Tensor, operand, prop
+from xrelay.dialects.lengths import larger
 from xrelay.dialects.shapes import element_type, integer_tensor, normalize_axis, shape_text
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
@@ -155,12 +156,13 @@ def arange_length(start: float, end: float, step: float) -> int:
 
     Raises VerifyException when this is no number.
     """
-    if step == 0 or not all(map(isfinite, (start, end, step))):
+    whole = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+    if step == 0 or not (whole or all(map(isfinite, (start, end, step)))):
         raise VerifyException(
             f"'step' is {step} from {start} to {end}, expected finite numbers and no step of 0"
         )
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
-        return max(0, -((start - end) // step))
+        return larger(0, -((start - end) // step))
     return max(0, ceil((end - start) / step))
 
 

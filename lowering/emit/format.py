@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xrelay.dialects.lengths import certainly
 from xrelay.lowering.emit.position import Position
 
 Halo = tuple[int, int, int, int]
@@ -38,7 +39,7 @@ class Format:
         """How many of the last axes lie without gaps, so that they can be run through as one."""
         expected, count = 1, 0
         for dim, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if dim != 1 and stride != expected:
+            if not certainly(dim, 1) and not certainly(stride, expected):
                 break
             expected *= dim
             count += 1

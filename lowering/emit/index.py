@@ -138,7 +138,7 @@ class IndexBuilder:
         """A length as a number of a type."""
         number = self.index(value)
         if isinstance(type_, FloatType):
-            number = self.insert(arith.SIToFPOp(number, type_)).result
+            number = self.insert(llvm.SIToFPOp(number, type_)).result
         elif type_ != i64:
             assert is_integer_type(type_) and type_.width.data < 64
             number = self.insert(arith.TruncIOp(number, type_)).result

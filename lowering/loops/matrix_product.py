@@ -1,6 +1,6 @@
 """The sizes of matrix products, and how they become steps of a dot product."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -67,6 +67,13 @@ class Product:
             kind,
             result,
         )
+
+    @property
+    def likely(self) -> "Product":
+        """The product at likely lengths."""
+        sizes = (self.batch, self.rows, self.depth, self.columns)
+        batch, rows, depth, columns = map(likely, sizes)
+        return replace(self, batch=batch, rows=rows, depth=depth, columns=columns)
 
     def dot(self, target: Target) -> Dot | None:
         """How its products are summed; None where only general code does so."""

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import certainly, is_open, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.index import Index, lanes_of, with_lanes
@@ -67,13 +68,13 @@ class PanelWriter:
 
     def write(self) -> None:
         """All of the matrix."""
-        if self.whole_vectors:
+        if not certainly(self.whole_vectors, 0):
             with self.b.loop(0, self.whole_vectors) as number:
                 self.write_vector(number)
-        if self.rest:
+        if not certainly(self.rest, 0):
             with self.b.loop(0, self.whole_steps) as k:
                 self.write_rest(k)
-            if self.last_group:
+            if not certainly(self.last_group, 0):
                 self.end_rest()
 
     def write_vector(self, number: Index) -> None:
@@ -81,25 +82,40 @@ class PanelWriter:
         b, lanes, steps = self.b, self.lanes, self.whole_steps
         first = b.mul(number, lanes)
         squares = 0 if self.by_rows or lanes == 1 else steps - steps % lanes
-        if squares:
+        if not certainly(squares, 0):
             with b.loop(0, squares, lanes) as k:
                 self._square(first, k)
-        if steps > squares:
+        if not certainly(steps - squares, 0):
             with b.loop(squares, steps) as k:
                 self._step(first, k, lanes, self.group)
-        if self.last_group:
+        if not certainly(self.last_group, 0):
             self._step(first, steps, lanes, self.last_group)
 
     def write_rest(self, k: Index) -> None:
         """The columns behind the whole vectors, at a step of the depth that is a whole group."""
-        self._step(self.whole_vectors * self.lanes, k, self.rest, self.group)
+        self._rest(k, self.group)
 
     def end_rest(self) -> None:
         """The same at the last step, where that is not a whole group."""
-        self._step(self.whole_vectors * self.lanes, self.whole_steps, self.rest, self.last_group)
+        self._rest(self.whole_steps, self.last_group)
 
-    def _step(self, first: Index, k: Index, count: int, members: int) -> None:
-        """`count` columns at one step, whose group has so many members."""
+    def _rest(self, k: Index, members: int) -> None:
+        """The columns behind the whole vectors, one by one where it is not known how many they are."""
+        b, first = self.b, self.whole_vectors * self.lanes
+        if not is_open(self.rest):
+            self._step(first, k, self.rest, members)
+            return
+        with b.loop(0, smaller(1, self.rest)):
+            self._clear(self._offset(first, k))
+        with b.loop(first, self.columns) as column:
+            self._step(column, k, 1, members, cleared=True)
+
+    def _step(
+        self, first: Index, k: Index, count: int, members: int, *, cleared: bool = False
+    ) -> None:
+        """
+        `count` columns at one step, whose group has so many members; `cleared` says that there are zeros behind them.
+        """
         b, start = self.b, self.b.mul(k, self.group)
         if self.by_rows:
             rows = [self.read(b.add(start, j), first, count) for j in range(members)]
@@ -108,7 +124,7 @@ class PanelWriter:
             columns = [b.add(first, i) for i in range(count)]
             groups = [self.read(column, start, members) for column in columns]
             value = b.from_lanes([self._as_one(group) for group in groups])
-        self._store(first, k, value, count)
+        self._store(first, k, value, count, cleared=cleared)
 
     def _interleaved(self, rows: list[SSAValue], count: int) -> SSAValue:
         """Rows of a group as one vector, the elements of a column next to each other."""
@@ -146,13 +162,23 @@ class PanelWriter:
         for i, value in enumerate(transposed(b, rows)):
             self._store(first, b.add(k, i), value, lanes)
 
-    def _store(self, first: Index, k: Index, value: SSAValue, count: int) -> None:
+    def _offset(self, first: Index, k: Index) -> Index:
+        """Where a column lies at a step."""
         b, width, group = self.b, self.width, self.group
         panel, column = b.div(first, width), b.mod(first, width)
         rows = -(-self.depth // group) + self.rows_between
         row = b.mul(b.add(b.mul(panel, rows), k), width * group)
-        offset = b.add(row, b.mul(column, group))
-        if count < self.lanes:
-            type_ = self.kind.compute if group == 1 else self._whole_group
-            b.store(self.pointer, offset, self.kind, b.constant(type_, 0, self.lanes))
-        b.store(self.pointer, offset, self.kind, value)
+        return b.add(row, b.mul(column, group))
+
+    def _clear(self, offset: Index) -> None:
+        """Zeros in a vector of columns."""
+        type_ = self.kind.compute if self.group == 1 else self._whole_group
+        self.b.store(self.pointer, offset, self.kind, self.b.constant(type_, 0, self.lanes))
+
+    def _store(
+        self, first: Index, k: Index, value: SSAValue, count: int, *, cleared: bool = False
+    ) -> None:
+        offset = self._offset(first, k)
+        if count < self.lanes and not cleared:
+            self._clear(offset)
+        self.b.store(self.pointer, offset, self.kind, value)

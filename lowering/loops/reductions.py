@@ -121,6 +121,15 @@ class _Registers:
             across_lanes(self.b, value, term.reducer.combine, term.kind) for term, value in pairs
         ]
 
+    def merged(self, lhs: Sequence[SSAValue], rhs: Sequence[SSAValue]) -> list[SSAValue]:
+        """All accumulators combined with others."""
+        numbers = range(len(lhs) // len(self.terms))
+        return [
+            value
+            for number in numbers
+            for value in self.combined(self.part(lhs, number), self.part(rhs, number))
+        ]
+
     def total(self, values: Sequence[SSAValue]) -> list[SSAValue]:
         """All accumulators as scalars: in pairs, then the lanes, then what is behind the last vector."""
         sums: list[Sequence[SSAValue]] = [self.part(values, number) for number in range(self.count)]
@@ -150,7 +159,8 @@ def reduce_elements(
         the accumulators in pairs, then the halves of a vector, then the elements behind the
         last whole vector
 
-    Where the length is known when the program runs, vectors behind the last whole group go to accumulator 0.
+    Where the length is known when the program runs, vectors behind the last whole group go to accumulator 0, and each of
+    the loops over `outer` combines what the one inside gives.
     """
     b = ctx.b
     lanes = ctx.target.lanes(max(term.kind.bytes for term in terms))
@@ -193,7 +203,30 @@ def reduce_elements(
         return result
 
     initial = registers.started(lanes) * count + (registers.started(rest) if rest else [])
+    if varies or any(map(is_open, outer)):
+        return registers.total(_in_levels(b, registers, outer, initial, row))
     return registers.total(b.fold_nest(outer, initial, row))
+
+
+def _in_levels(
+    b: KernelBuilder,
+    registers: _Registers,
+    extents: Sequence[int],
+    initial: Sequence[SSAValue],
+    row: Callable[[tuple[Index, ...], Sequence[SSAValue]], Sequence[SSAValue]],
+    indices: tuple[Index, ...] = (),
+) -> Sequence[SSAValue]:
+    """
+    Nested loops each of which combines what the one inside gives, started anew: errors grow with the
+    lengths of the loops, not with their product, which nothing bounds.
+    """
+    if len(indices) == len(extents):
+        return row(indices, initial)
+
+    def step(i: Index, old: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return registers.merged(old, _in_levels(b, registers, extents, initial, row, (*indices, i)))
+
+    return b.fold(0, extents[len(indices)], 1, initial, step)
 
 
 ENOUGH_PARTS = 16

@@ -117,13 +117,14 @@ class TileGrid:
         """
         found: list[TileGrid] = []
         wider = 0
-        for columns in (self.tiling.columns, *NARROW):
-            if columns > self.tiling.columns or (found and columns == self.tiling.columns):
-                continue
+        narrower = [columns for columns in NARROW if columns < self.tiling.columns]
+        for columns in (self.tiling.columns, *narrower):
             fits = smaller(1, self.width // columns)
+            if certainly(fits, 0):
+                continue
             tiling = replace(self.tiling, columns=columns)
             found.append(replace(self, tiling=tiling, exists=fits - wider))
-            if not is_open(fits):
+            if certainly(fits, 1):
                 break
             wider = fits
         return tuple(found)

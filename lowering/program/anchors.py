@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.nn.norm import BatchNormOp, BiasAddOp, PReluOp
 from xrelay.dialects.qnn.arithmetic import QnnLookupOp
-from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.shapes import leaf_types, same_shape
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.bits import BIT_OPS
 from xrelay.dialects.tensor.transcendental import TRANSCENDENTAL_OPS
@@ -94,7 +94,7 @@ def keeps_indices(value: SSAValue, group: Group) -> bool:
     """
     result = group.result
     shape = leaf_shape((value, 0))
-    if leaf_shape((result, 0)) != shape:
+    if not same_shape(leaf_shape((result, 0)), shape):
         return False
     depends: set[SSAValue] = {value}
     for op in group.ops:
@@ -102,7 +102,8 @@ def keeps_indices(value: SSAValue, group: Group) -> bool:
         if not used:
             continue
         same_place = all(
-            leaf_shape((op.operands[i], 0)) == shape and channel_shape(op, i) is None for i in used
+            same_shape(leaf_shape((op.operands[i], 0)), shape) and channel_shape(op, i) is None
+            for i in used
         )
         if not isinstance(op, ELEMENTWISE) or not same_place:
             return False

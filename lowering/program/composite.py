@@ -17,9 +17,10 @@ def is_known(op: Operation) -> bool:
 
 
 def is_better_inlined(site: Site) -> bool:
-    """Whether the operators of a composite do better on their own."""
+    """Whether the operators of a composite do better on their own, which is decided for likely lengths."""
     if all(each.refusal(site) is not None for each in ATTENTION):
         return True
+    site = site.likely
     if cut_of(attention_of(site), site.target, site.threads).key_blocks > 1:
         # Blocks of keys round otherwise: bits must not depend on the number of threads.
         site = replace(site, threads=1)

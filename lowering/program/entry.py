@@ -417,6 +417,9 @@ class _EntryWriter:
                 known = self.emit(load)
                 if place.before:
                     known = self.offset(known, place.before)
+            case "length":
+                assert self.lengths is not None
+                known = self.offset(self.address(self.lengths), 8 * place.number)
             case "constant":
                 known = self.offset(constants, place.number)
             case _:

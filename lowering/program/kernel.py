@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
-from xrelay.dialects.lengths import hint, is_open, is_open_type
+from xrelay.dialects.lengths import LengthsAttr, hint, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode, leaf_types
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -101,7 +101,12 @@ def build_kernel(
     """
     pointer = LLVMPointerType()
     count = len(inputs) + len(outputs)
-    is_open = any(map(is_open_type, (each.type for each in values_of(group))))
+    is_open = any(is_open_type(each.type) for each in values_of(group)) or any(
+        isinstance(each, LengthsAttr)
+        for op in group.ops
+        for inner in op.walk()
+        for each in inner.properties.values()
+    )
     block = Block(arg_types=[*[pointer] * (count + is_open + 1), i64, i64, pointer])
     b = KernelBuilder(block, options.target, block.args[count] if is_open else None)
     evaluator = Evaluator(b, RULES)

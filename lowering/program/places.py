@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.lengths import LengthsAttr, is_open, place_of
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format
@@ -101,8 +102,14 @@ class Places:
             if isinstance(op, tensor.EmptyOp):
                 return self.place(leaf)
             assert isinstance(op, ConstantOp)
-            self.storage[leaf] = self.constant(op)
+            self.storage[leaf] = self.length(op) or self.constant(op)
         return self.storage[leaf]
+
+    def length(self, op: ConstantOp) -> Storage | None:
+        """The place of a constant of one length: the table has it, as the code of the target reads integers."""
+        if not isinstance(op.value, LengthsAttr) or len(op.value) != 1:
+            return None
+        return Storage("length", place_of(op.value.data[0])) if is_open(op.value.data[0]) else None
 
     def constant(self, op: ConstantOp, packing: Packing | None = None) -> Storage:
         """A place among the constants; equal ones share it."""

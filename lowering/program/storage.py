@@ -32,7 +32,7 @@ from xrelay.lowering.program.operations import is_scalar, passed_on
 @dataclass(frozen=True)
 class Storage:
     """A place: in a numbered input or output, at an offset in the constants, or in a numbered
-    buffer of the workspace."""
+    buffer of the workspace; or that of a number in the table of lengths."""
 
     place: str
     number: int

@@ -103,11 +103,52 @@ IMAGES = model_of(
     w3=(32, 32, 1, 1),
     w4=(64, 9),
 )
+ATTENTION = model_of(
+    """attention (float[batch, steps, 24] x) => (float[batch, steps, 24] y, float[steps, 24] z) {
+        q = MatMul(x, w1)
+        k = MatMul(x, w2)
+        v = MatMul(x, w3)
+        shape = Shape(x)
+        first = Constant <value_ints = [0, 1]> ()
+        heads = Constant <value_ints = [3, 8]> ()
+        width = Constant <value_ints = [24]> ()
+        outer = Gather(shape, first)
+        split = Concat <axis = 0> (outer, heads)
+        joined = Concat <axis = 0> (outer, width)
+        qs = Reshape(q, split)
+        ks = Reshape(k, split)
+        vs = Reshape(v, split)
+        qt = Transpose <perm = [0, 2, 1, 3]> (qs)
+        kt = Transpose <perm = [0, 2, 3, 1]> (ks)
+        vt = Transpose <perm = [0, 2, 1, 3]> (vs)
+        scores = MatMul(qt, kt)
+        weights = Softmax <axis = -1> (scores)
+        values = MatMul(weights, vt)
+        back = Transpose <perm = [0, 2, 1, 3]> (values)
+        y = Reshape(back, joined)
+        zero = Constant <value_ints = [0]> ()
+        one = Constant <value_ints = [1]> ()
+        steps = Gather(shape, one)
+        z = Slice(table, zero, steps, zero)
+    }""",
+    w1=(24, 24),
+    w2=(24, 24),
+    w3=(24, 24),
+    table=(64, 24),
+)
 CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], ...]]] = {
     "perceptron": (
         PERCEPTRON,
         {"batch": 3},
         tuple({"batch": batch} for batch in (2, 3, 4, 5, 7, 8, 13, 16, 33)),
+    ),
+    "attention": (
+        ATTENTION,
+        {"batch": 2, "steps": 9},
+        tuple(
+            {"batch": batch, "steps": steps}
+            for batch, steps in ((2, 2), (3, 3), (2, 9), (5, 16), (2, 17), (4, 33), (2, 63))
+        ),
     ),
     "elements": (
         ELEMENTS,

@@ -7,6 +7,7 @@ from tests.fuzz.fuzzer import Fuzzer
 FUZZERS = {
     "processes": "processes:ProcessesFuzzer",
     "files": "files:FilesFuzzer",
+    "lengths": "onnx.lengths:LengthsFuzzer",
     "onnx-bytes": "onnx.bytes:OnnxBytesFuzzer",
     "onnx-fields": "onnx.fields:OnnxFieldsFuzzer",
     "onnx-schemas": "onnx.schemas:OnnxSchemasFuzzer",

@@ -89,7 +89,8 @@ def add_shape_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=1,3,224,224",
-        help="fix the shape of an input, or as in batch=4 a dimension that the model names (repeatable)",
+        help="fix the shape of an input, or as in batch=4 a dimension that the model names; seq=1,512 gives the least and "
+        "the greatest length of one that stays open (repeatable)",
     )
 
 

@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.lengths import is_open_type
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import is_addressable
 from xrelay.interpreters.arrays import Array, held_elements, type_bytes
@@ -43,6 +44,8 @@ class Evaluator:
         limit = max(self.max_bytes, operands)
         # The operands may decide the shape, which the stated type need not say.
         result_type = op.infer_type()
+        if is_open_type(result_type):
+            return None
         needed = type_bytes(result_type)
         if needed > min(limit, MOST_BYTES) or not is_addressable(result_type):
             return None

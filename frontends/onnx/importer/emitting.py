@@ -16,6 +16,7 @@ from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import Node
+from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.numerics import convert
 
@@ -88,7 +89,7 @@ def cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
     if node.element_type(value) == dtype:
         return value
     known = node.known_value(value)
-    if known is None:
+    if known is None or has_lengths(known):
         return node.emit(CastOp(value, dtype))
     return node.constant(convert(known, dtype_of(dtype)))
 

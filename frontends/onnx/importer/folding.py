@@ -15,12 +15,13 @@ from xdsl.traits import is_side_effect_free
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp, TupleOp
-from xrelay.dialects.lengths import is_open_type
+from xrelay.dialects.lengths import LengthsAttr, is_open_type
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import element_count, is_tensor_type, types_within
 from xrelay.frontends.onnx.errors import ProgramTooLarge
+from xrelay.frontends.onnx.importer.shape_arithmetic import computed, has_lengths, lengths_of
 from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS
-from xrelay.interpreters.arrays import Array, held_elements, type_bytes
+from xrelay.interpreters.arrays import Array, dtype_of, held_elements, type_bytes
 from xrelay.interpreters.constants import constant_value, known_array
 from xrelay.interpreters.relay import relay_interpreter
 
@@ -57,14 +58,27 @@ class Folding:
         if not op.operands or isinstance(op, TupleOp):
             return None
         result = op.results[0].type
-        if any(is_open_type(each.type) for each in op.operands):
+        if any(is_open_type(each.type) for each in (*op.operands, op.results[0])):
             return None
         if _elements(result) > _most(result):
             return None
         if sum(_elements(operand.type) for operand in op.operands) > MOST_OPERANDS:
             return None
         values = [constant_value(operand) for operand in op.operands]
-        return None if any(value is None for value in values) else self._run(op, values)
+        if any(value is None for value in values):
+            return self._of_lengths(op) if any(map(_has_lengths, op.operands)) else None
+        return self._run(op, values)
+
+    def _of_lengths(self, op: RelayOp) -> Array | None:
+        """What `op` computes of constants some of which hold lengths; None where it is no arithmetic on shapes."""
+        values = [_with_lengths(operand) for operand in op.operands]
+        if any(value is None for value in values):
+            return None
+        found = computed(op, values, self._run)
+        type_ = op.results[0].type
+        if found is None or has_lengths(found) or not is_tensor_type(type_):
+            return found
+        return found.astype(dtype_of(type_.element_type))
 
     def known(self, value: SSAValue) -> Array | None:
         """
@@ -72,6 +86,8 @@ class Folding:
         too large. Operations are computed once, however often they are asked for.
         """
         found = known_array(value)
+        if found is None:
+            found = lengths_of(value.owner)
         if found is not None:
             return found
         if _walked(value, self._varying, _varies):
@@ -102,6 +118,27 @@ class Folding:
             raise ProgramTooLarge(f"{op.name}: the constant that it gives has {excess}")
         (found,) = self._interpreter.run_op(op, tuple(values))
         return found
+
+
+def _has_lengths(value: SSAValue) -> bool:
+    """Whether a value is a constant that holds lengths, or a tuple with one."""
+    fields = value.owner.fields if isinstance(value.owner, TupleOp) else (value,)
+    return any(
+        isinstance(each.owner, ConstantOp) and isinstance(each.owner.value, LengthsAttr)
+        for each in fields
+    )
+
+
+def _with_lengths(value: SSAValue) -> Any:
+    """What a constant, or a tuple of constants, is, which may hold lengths; None for other values."""
+    if not isinstance(value.owner, TupleOp):
+        array = lengths_of(value.owner)
+        return known_array(value) if array is None else array
+    fields = tuple(
+        known_array(each) if (array := lengths_of(each.owner)) is None else array
+        for each in value.owner.fields
+    )
+    return None if any(field is None for field in fields) else fields
 
 
 def _varies(op: Operation | Block, operands: list[bool]) -> bool:

@@ -27,7 +27,7 @@ def input_types(
 ) -> list[TensorType[Attribute]]:
     """
     The static type of each graph input. `shapes` gives whole shapes by input name, and lengths by the
-    symbol of a dimension; a symbol that one of them fixes is fixed in all inputs.
+    symbol of a dimension, or two numbers that it is between; a symbol that one of them fixes is fixed in all inputs.
 
     Raises OnnxImportError for names in `shapes` that are neither, for shapes that contradict the model
     or each other, and UnknownInputs, which describes inputs and `outputs`, where some stay unknown.
@@ -40,6 +40,8 @@ def input_types(
         given = shapes.get(value.name)
         given = given.shape if isinstance(given, InputValue) else given
         fixed.append(dims if given is None else _completed(value.name, dims, given, symbols))
+    ranges = _ranges(shapes, names)
+    _require_within(ranges, symbols)
     types: list[TensorType[Attribute]] = []
     unknown: list[str] = []
     for value, (element_type, _), dims in zip(inputs, declared, fixed, strict=True):
@@ -64,8 +66,41 @@ def input_types(
             ),
             tuple(_output(value, symbols) for value in outputs),
         )
-        raise UnknownInputs(few(unknown, "; "), *described)
+        raise UnknownInputs(few(unknown, "; "), *described, ranges=ranges)
     return types
+
+
+def _ranges(shapes: Shapes, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """What `shapes` says that the lengths of symbols are between."""
+    ranges: dict[str, tuple[int, int]] = {}
+    for name, given in shapes.items():
+        if name not in names and _is_range(given):
+            least, most = cast(Sequence[object], given)
+            low = number_argument(f"the least length of '{name}' in shapes=", least, 0, None, OnnxImportError)  # fmt: skip
+            high = number_argument(f"the greatest length of '{name}' in shapes=", most, low, None, OnnxImportError)  # fmt: skip
+            ranges[name] = low, high
+    return ranges
+
+
+def _is_range(given: object) -> bool:
+    """Whether what is said of a symbol are two numbers that it is between."""
+    return (
+        isinstance(given, Sequence)
+        and not isinstance(given, str)
+        and len(cast(Sequence[object], given)) == 2
+    )
+
+
+def _require_within(
+    ranges: Mapping[str, tuple[int, int]], symbols: Mapping[str, tuple[int, str]]
+) -> None:
+    """Raises OnnxImportError for a length that is outside of the range of its symbol."""
+    for name, (least, most) in ranges.items():
+        if name in symbols and not least <= symbols[name][0] <= most:
+            length, origin = symbols[name]
+            raise OnnxImportError(
+                f"shapes= gives symbol '{name}' the length {length} in {origin}, expected {least} to {most}"
+            )
 
 
 def _described(
@@ -169,6 +204,8 @@ def _fixed_symbols(
         # `--shape batch=4` of a command line is a list, too.
         if isinstance(given, InputValue | InputSequence):
             raise OnnxImportError(f"shapes= gives elements of '{name}', which is no input")
+        if _is_range(given):
+            continue
         single = given[0] if isinstance(given, Sequence) and len(given) == 1 else given
         what = f"the length of '{name}' in shapes="
         length = number_argument(what, single, 0, None, OnnxImportError)

@@ -118,7 +118,7 @@ def _imported(
     except UnknownInputs as error:
         message = f"cannot import {title}: {error}"
         raise UnknownInputs(
-            message, error.inputs, error.outputs, error.values, many=error.many
+            message, error.inputs, error.outputs, error.values, many=error.many, ranges=error.ranges
         ) from None
     except OnnxImportError as error:
         raise OnnxImportError(f"cannot import {title}: {error}") from None

@@ -8,13 +8,14 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
-from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
+from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.blob import stored_bytes
-from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.dtypes import ElementType, is_element_type
+from xrelay.dialects.lengths import LengthsAttr, is_open
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import MOST_DIMENSIONS, is_tensor_type, tensor_type
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -29,6 +30,7 @@ from xrelay.frontends.onnx.importer.flags import FLAGS
 from xrelay.frontends.onnx.importer.folding import Folding
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.placing import place_in_post_dfs_order
+from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import tensor_array
 from xrelay.interpreters.arrays import Array, dtype_of
@@ -102,13 +104,19 @@ class Builder:
         """The element types of values that hold others for them."""
 
     def constant(self, array: Array, name: str) -> SSAValue:
-        """A new constant."""
+        """A new constant, also of whole numbers that are not known before the program runs."""
+        if has_lengths(array):
+            return self._lengths(array, i64, name)
         op = constant_op(array)
         self._constant_bytes += stored_bytes(op.value)
         excess = self.limits.bytes_excess(self._constant_bytes)
         if excess is not None:
             raise ProgramTooLarge(f"with '{name}' the constants have {excess}")
         return self.add(op, name)
+
+    def _lengths(self, array: Array, dtype: ElementType, name: str) -> SSAValue:
+        type_ = TensorType(dtype, array.shape)
+        return self.add(ConstantOp(LengthsAttr(tuple(array.reshape(-1))), type_), name)
 
     def emit(self, op: RelayOp, name: str) -> SSAValue:
         """The result of `op`, or a constant when `op` is arithmetic on constant shapes."""
@@ -126,6 +134,10 @@ class Builder:
         if isinstance(folded, tuple):
             fields = [self.constant(field, name) for field in cast(tuple[Array, ...], folded)]
             return self.add(TupleOp(fields), name)
+        if has_lengths(folded):
+            assert is_tensor_type(type_)
+            assert is_element_type(type_.element_type)
+            return self._lengths(folded, type_.element_type, name)
         return self.constant(folded, name)
 
     def tensor(self, tensor: TensorProto, base_dir: Path | None, name: str) -> SSAValue:
@@ -383,12 +395,12 @@ class Node:
     def known_integers(self, index: int, what: str) -> list[int]:
         """The numbers of a constant integer input of rank 1 (or a scalar)."""
         array = self.known(index, what)
-        if array.ndim > 1 or array.dtype.kind not in "iu":
+        if array.ndim > 1 or not (has_lengths(array) or array.dtype.kind in "iu"):
             raise OnnxImportError(
                 f"input {index} ('{what}') has type {self.type_of(self.input(index))}, "
                 "expected a list of integers"
             )
-        return [int(number) for number in array.reshape(-1)]
+        return [number if is_open(number) else int(number) for number in array.reshape(-1)]
 
     # Element types of 8 bits or fewer
 

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.core.values import CompositeOp
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
@@ -51,7 +52,8 @@ class _Code:
         self.values = self.private(blocks(self.second.columns, width), cut.keys, width)
         self.value_width = width
         self.queries = self.private(cut.rows, padded(self.first.depth))
-        self.scores = self.private(cut.rows, padded(blocks(cut.keys, self.lanes) * self.lanes))
+        columns = self.key_vectors(cut.keys) * self.lanes
+        self.scores = self.private(cut.rows, padded(columns))
         if cut.key_blocks > 1:
             slots = cut.blocks_of_group * cut.rows
             columns = blocks(self.second.columns, self.lanes) * self.lanes
@@ -59,6 +61,11 @@ class _Code:
             self.factors = self.private(cut.rows)
             self.sums = self.private(slots, columns)
             self.added = self.private(cut.rows, columns)
+
+    def key_vectors(self, keys: int) -> int:
+        """In how many vectors the scores of some keys lie: whole panels where it is not known how many these are."""
+        wide = self.cut.scores.vectors if is_open(keys) else 1
+        return blocks(keys, wide * self.lanes) * wide
 
     def private(self, *shape: int) -> Buffer:
         """Memory of the thread."""
@@ -166,30 +173,32 @@ class _Code:
             offset = self.score_offset(i, self.b.mul(vector, self.lanes))
             self.b.store(self.scores.pointer, offset, self.kind, value)
 
-        grid = self.grid(self.cut.scores, keys, 0)
+        grid = self.grid(self.cut.scores, self.key_vectors(keys), 0)
         self.product(grid, self.queries, self.keys, self.first.depth, finish)
 
     def multiply_values(self, keys: int, finish: Finish) -> None:
         """The weighted sums of the values for a block."""
         columns = self.second.columns
-        grid = self.grid(self.cut.output, columns, columns % self.lanes)
+        vectors = blocks(columns, self.lanes)
+        grid = self.grid(self.cut.output, vectors, columns % self.lanes)
         self.product(grid, self.scores, self.values, keys, finish)
 
-    def grid(self, tiling: Tiling, columns: int, last_lanes: int) -> TileGrid:
+    def grid(self, tiling: Tiling, vectors: int, last_lanes: int) -> TileGrid:
         """The result of a product for a block of rows."""
-        vectors = blocks(columns, self.lanes)
         return TileGrid((), 1, self.cut.rows, tiling, vectors, 0, 0, last_lanes=last_lanes)
 
     def product(
         self, grid: TileGrid, left: Buffer, panels: Buffer, depth: int, finish: Finish
     ) -> None:
         """The rows of a block times panels. Tiles at the end overlap with the ones before."""
-        b, kind, lanes, tiling = self.b, self.kind, self.lanes, grid.tiling
-        step, width = left.format.strides[0], tiling.vectors * lanes
+        b, kind, lanes = self.b, self.kind, self.lanes
+        step, width = left.format.strides[0], grid.tiling.vectors * lanes
         zero = b.constant(kind.compute, 0, lanes)
-        for first, count, widths in grid.parts(lanes):
-            with b.loop(first, first + count) as panel, b.loop(0, grid.columns_of_tiles) as tile:
-                row = b.smaller(b.mul(tile, tiling.columns), grid.width - tiling.columns)
+        pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
+        for each, (first, count, widths) in pieces:
+            tiling = each.tiling
+            with b.loop(first, first + count) as panel, b.loop(0, each.tiles) as tile:
+                row = b.smaller(b.mul(tile, tiling.columns), each.width - tiling.columns)
                 places = [
                     (b.add(row, i), b.add(b.mul(panel, tiling.vectors), v))
                     for i in range(tiling.columns)
@@ -220,9 +229,9 @@ class _Code:
     ) -> Sequence[SSAValue]:
         """Adds the products of a whole depth to the registers of a tile."""
         dot, whole = MultiplyAdd.of(self.kind), depth - depth % UNROLLED_STEPS
-        for start, length in ((0, whole), (whole, depth - whole)):
-            if length:
-                unrolled = min(length, UNROLLED_STEPS)
+        for start, length, most in ((0, whole, UNROLLED_STEPS), (whole, depth - whole, 1)):
+            if not certainly(length, 0):
+                unrolled = most if is_open(length) else min(length, UNROLLED_STEPS)
                 loop = DepthLoop(length // unrolled, unrolled, unrolled * width)
                 steps = [(start + i, (start + i) * width) for i in range(unrolled)]
                 sums = accumulate(self.b, dot, x, w, [loop], steps, rows, columns, sums, self.lanes)

@@ -24,12 +24,13 @@ arXiv:1805.02867; T. Dao et al., FlashAttention, 2022, arXiv:2205.14135).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.analysis.facts.constants import number_of
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp, YieldOp
+from xrelay.dialects.lengths import is_open, smaller
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.tensor.binary import BINARY_OPS
@@ -258,8 +259,30 @@ def cut_of(
 ) -> Cut:
     """How attention is cut for a target and a number of threads, as parameters state it."""
     parameters = Parameters() if parameters is None else parameters
-    first, second, kind = parts.first, parts.second, parts.kind
-    lanes = target.lanes(kind.bytes)
+    cut = _likely_cut(parts.first.likely, parts.second.likely, parts, target, threads, parameters)
+    return _fitted(cut, parts.first)
+
+
+def _fitted(cut: Cut, product: Product) -> Cut:
+    """A cut that was chosen for likely lengths, for all. Keys come in one block where it is not known how many they are."""
+    rows = smaller(cut.rows, product.rows)
+    row_blocks = blocks(product.rows, rows)
+    groups = smaller(cut.groups, row_blocks)
+    if not is_open(product.columns):
+        return replace(cut, rows=rows, row_blocks=row_blocks, groups=groups)
+    return Cut(rows, row_blocks, groups, product.columns, 1, cut.scores, cut.output)
+
+
+def _likely_cut(
+    first: Product,
+    second: Product,
+    parts: Attention,
+    target: Target,
+    threads: int,
+    parameters: Parameters,
+) -> Cut:
+    lanes = target.lanes(parts.kind.bytes)
+    kind = parts.kind
     keys, key_blocks = first.columns, 1
     row_bytes = (first.depth + second.columns) * kind.bytes
     if keys * row_bytes > target.l2_bytes // 2 and not parts.changed_weights:

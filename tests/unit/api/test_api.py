@@ -483,7 +483,7 @@ def test_odd_signatures(model_of: MakeModel) -> None:
 
 
 def test_models_say_what_they_are(pairs: xrelay.Model, model_of: MakeModel) -> None:
-    signature, code = pairs.signature, pairs._code
+    signature, code = pairs.signature, pairs.code
     assert code is not None
     assert repr(pairs) == (
         "<Model 'graph': 'x' float32[4], 'w' int64[4] -> 'y' float32[4], 'z' int64[4], "

@@ -117,9 +117,9 @@ def test_weights_of_a_load_are_mapped_and_cannot_be_written(folder: Path, entry:
     model = xrelay.compile(folder / "conv.onnx")
     # Files of any name may be mapped beside it.
     assert os.fsencode(entry) in Path("/proc/self/maps").read_bytes()
-    assert model._code is not None
-    assert not model._code.constants.flags.writeable
-    assert model._code.constants.ctypes.data % 4096 == 0
+    assert model.code is not None
+    assert not model.code.constants.flags.writeable
+    assert model.code.constants.ctypes.data % 4096 == 0
 
 
 @pytest.mark.parametrize("suffix", [".so", ".ll"])

@@ -175,12 +175,9 @@ perceptron (float[batch, 6] x) => (float[batch, 3] z)
 """
 PINNING = """
 <ir_version: 8, opset_import: ["" : 17]>
-pinning (float[batch, steps] x) => (float[batch, steps] z)
-<int64[1] axes = {1}, int64[1] first = {0}, int64[1] second = {1}, int64[1] last = {2}> {
-  shape = Shape(x)
-  steps = Slice(shape, second, last, first)
-  numbers = Expand(one, steps)
-  z = Add(x, numbers)
+pinning (float[batch, steps] x) => (float[batch, steps] z) {
+  diagonal = EyeLike(x)
+  z = Add(x, diagonal)
 }
 """
 
@@ -210,6 +207,31 @@ def test_one_program_serves_all_batches() -> None:
     assert steps.count("generate kernels") == 3
 
 
+def test_ranges_of_lengths() -> None:
+    proto = parser.parse_model(PERCEPTRON)
+    model = xrelay.compile(proto, shapes={"batch": (1, 20)}, cache=False)
+    assert isinstance(model, DynamicModel)
+    for batch in (3, 20, 1):
+        model.run({"x": floats(batch, 6)})
+    three, twenty, one = model.specialisations
+    assert three.conditions == twenty.conditions == ("2 <= batch <= 20",)
+    assert three.model.signature.workspace_bytes == twenty.model.signature.workspace_bytes
+    assert one.conditions is None
+    for batch in (0, 21):
+        with pytest.raises(ModelError, match=rf"'batch' is {batch} in input 'x', expected 1 to 20"):
+            model.run({"x": floats(batch, 6)})
+    for shapes, message in (
+        ({"batch": (5, 2)}, "greatest length of 'batch' in shapes= is 2, expected at least 5"),
+        ({"batch": (-1, 2)}, "least length of 'batch' in shapes= is -1, expected at least 0"),
+        (
+            {"batch": (1, 8), "x": (9, 6)},
+            "symbol 'batch' the length 9 in input 'x', expected 1 to 8",
+        ),
+    ):
+        with pytest.raises(OnnxImportError, match=message):
+            xrelay.compile(proto, shapes=cast(Any, shapes), cache=False)
+
+
 def test_programs_for_many_lengths_are_not_saved(tmp_path: Path) -> None:
     model, steps = compilations(PERCEPTRON)
     model.run({"x": floats(4, 6)})
@@ -227,10 +249,12 @@ def test_programs_for_many_lengths_are_not_saved(tmp_path: Path) -> None:
 
 
 def test_lengths_whose_number_something_needs_are_numbers() -> None:
-    model, steps = compilations(PINNING, {"one": np.ones((), np.float32)})
+    model, steps = compilations(PINNING)
     for batch, length in ((2, 5), (3, 5), (3, 7), (4, 7), (4, 5)):
         x = floats(batch, length)
-        np.testing.assert_array_equal(model.run({"x": x})["z"], x + 1)
+        np.testing.assert_array_equal(
+            model.run({"x": x})["z"], x + np.eye(batch, length, dtype=np.float32)
+        )
     assert all(each.conditions is None for each in model.specialisations)
     assert steps.count("generate kernels") == 5
 

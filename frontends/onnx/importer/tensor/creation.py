@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.tensor.creation import OneHotOp
+from xrelay.dialects.tensor.creation import ArangeOp, FullOp, OneHotOp
 from xrelay.dialects.tensor.transform import SplitOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
@@ -21,6 +22,7 @@ from xrelay.frontends.onnx.importer.node import (
     require_size,
     require_table,
 )
+from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths
 from xrelay.frontends.onnx.importer.tensor.indexing import from_start
 from xrelay.frontends.onnx.tensors import Array, element_type_of
 from xrelay.interpreters.arrays import dtype_of
@@ -78,6 +80,8 @@ def constant_of_shape(node: Node) -> SSAValue:
         raise OnnxImportError(f"attribute 'value' has {value.size} elements, expected one")
     shape = node.known_lengths(0, "input")
     require_size(shape, "the result")
+    if any(map(is_open, shape)):
+        return node.emit(FullOp(node.constant(value.reshape(())), shape))
     return node.constant(np.broadcast_to(value.reshape(()), shape))
 
 
@@ -85,6 +89,9 @@ def number_range(node: Node) -> SSAValue:
     """Range: the numbers from start to limit in steps of delta."""
     node.ignore("stash_type")
     bounds = [node.known(index, name) for index, name in enumerate(("start", "limit", "delta"))]
+    if any(map(has_lengths, bounds)):
+        dtype = node.element_type(node.input(0))
+        return node.emit(ArangeOp(node.input(0), node.input(1), node.input(2), dtype))
     start, limit, delta = (_scalar(bound) for bound in bounds)
     if delta == 0 or not all(map(isfinite, (start, limit, delta))):
         raise OnnxImportError(f"it is the range from {start} to {limit} in steps of {delta}")

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, FloorModOp, LessOp
 from xrelay.dialects.tensor.indexing import (
@@ -24,6 +26,7 @@ from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths, number_array
 
 
 def from_start(node: Node, indices: SSAValue, length: int | Sequence[int]) -> SSAValue:
@@ -31,8 +34,14 @@ def from_start(node: Node, indices: SSAValue, length: int | Sequence[int]) -> SS
     Indices, of which negative ones count from the end of their axis, counted from its start;
     `length` is that of the axis, or those of the axes whose coordinates the last axis holds.
     """
-    lengths = np.array(length, node.element_dtype(indices))
     known = node.known_value(indices)
+    if known is not None and (is_open(length) or has_lengths(known)):
+        moved = [each + length if each < 0 else each for each in known.reshape(-1)]
+        return node.constant(number_array(moved, known.shape))
+    if is_open(length) and node.element_type(indices) == i64:
+        lengths = number_array([cast(int, length)], ())
+    else:
+        lengths = np.array(length, node.element_dtype(indices))
     if known is not None:
         return node.constant(np.where(known < 0, known + lengths, known).astype(known.dtype))
     negative = node.emit(LessOp(indices, node.scalar(0, indices)))

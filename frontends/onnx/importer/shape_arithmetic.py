@@ -1,0 +1,158 @@
+"""
+Arithmetic on shapes whose lengths are not known before the program runs: what exporters write as Shape, Gather,
+Mul, Concat, and constants instead.
+
+    Shape(x)                  [n, 128, 12]
+    Gather(…, 0) * 128        n * 128
+    Concat(…, [-1])           [n * 128, -1]
+"""
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add, eq, ge, gt, le, lt, mod, mul, ne, neg, sub
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.lengths import LengthsAttr, is_open, larger, smaller
+from xrelay.dialects.shapes import is_integer_type, is_tensor_type
+from xrelay.dialects.tensor import binary, indexing, reshape, transform, unary
+from xrelay.dialects.tensor import reduce as reductions
+from xrelay.interpreters.arrays import Array
+
+MOVES = (
+    indexing.TakeOp,
+    reshape.ExpandDimsOp,
+    reshape.ReshapeOp,
+    reshape.SqueezeOp,
+    transform.BroadcastToOp,
+    transform.ConcatenateOp,
+    transform.StridedSliceOp,
+)
+"""Operators that only move elements, those of their first operand, or of the tensors in it."""
+BINARY: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
+    binary.AddOp: add,
+    binary.SubtractOp: sub,
+    binary.MultiplyOp: mul,
+    binary.MaximumOp: larger,
+    binary.MinimumOp: smaller,
+}
+COMPARISONS: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
+    binary.EqualOp: eq,
+    binary.NotEqualOp: ne,
+    binary.LessOp: lt,
+    binary.LessEqualOp: le,
+    binary.GreaterOp: gt,
+    binary.GreaterEqualOp: ge,
+}
+QUOTIENTS = (binary.DivideOp, binary.FloorDivideOp, binary.TruncDivideOp)
+REMAINDERS = (binary.ModOp, binary.FloorModOp, binary.TruncModOp)
+
+
+def has_lengths(array: object) -> bool:
+    """Whether an array holds numbers that are not known before the program runs."""
+    return isinstance(array, np.ndarray) and cast(Array, array).dtype == object
+
+
+def number_array(values: Sequence[int], shape: Sequence[int] | None = None) -> Array:
+    """Whole numbers, among them lengths, as an array: of int64 where none of them is open."""
+    if not any(map(is_open, values)):
+        array = np.array(list(map(int, values)), np.int64)
+    else:
+        array = np.empty(len(values), object)
+        array[:] = list(values)
+    return array if shape is None else array.reshape(shape)
+
+
+def lengths_of(op: object) -> Array | None:
+    """The numbers of a constant that holds lengths; None for what is none."""
+    if not isinstance(op, ConstantOp) or not isinstance(op.value, LengthsAttr):
+        return None
+    return number_array(op.value.data, op.result.type.get_shape())
+
+
+def computed(
+    op: RelayOp, values: Sequence[Any], run: Callable[[RelayOp, list[Any]], Any]
+) -> Array | None:
+    """
+    What an operator makes of values that are known but for lengths, of which there are some; None where that is no
+    arithmetic on shapes. `run` interprets an operator.
+    """
+    if isinstance(op, MOVES):
+        return _moved(op, values, run)
+    type_ = op.results[0].type
+    if not is_tensor_type(type_):
+        return None
+    operands = [cast(Array, value) for value in values if isinstance(value, np.ndarray)]
+    if len(operands) < len(values):
+        return None
+    if type(op) in COMPARISONS:
+        return _each(COMPARISONS[type(op)], operands).astype(bool)
+    if isinstance(op, transform.WhereOp) and operands[0].dtype == bool:
+        found = np.where(*operands)
+        return number_array(list(found.reshape(-1)), found.shape)
+    if type_.element_type != i64:
+        return _as_integers(op, operands)
+    if type(op) in BINARY:
+        return _each(BINARY[type(op)], operands)
+    if isinstance(op, unary.NegativeOp):
+        return _each(neg, operands)
+    if isinstance(op, QUOTIENTS) and all((each >= 0).all() for each in operands):
+        return _each(_quotient, operands)
+    if isinstance(op, REMAINDERS) and all((each >= 0).all() for each in operands):
+        return _each(mod, operands)
+    if isinstance(op, reductions.ProdOp) and not type_.get_shape():
+        return number_array([reduce(mul, operands[0].reshape(-1), 1)], ())
+    return _as_integers(op, operands)
+
+
+def _as_integers(op: RelayOp, operands: Sequence[Array]) -> Array | None:
+    """Lengths as integers of another type, which holds them on a condition."""
+    if not isinstance(op, unary.CastOp):
+        return None
+    type_ = op.result.type.element_type
+    if not is_integer_type(type_) or type_.width.data not in (32, 64):
+        return None
+    most = 2 ** (type_.width.data - 1) - 1
+    (data,) = operands
+    return data if all(-most <= each <= most for each in data.reshape(-1)) else None
+
+
+def _each(code: Callable[..., Any], operands: Sequence[Array]) -> Array:
+    """A function of the elements of arrays that broadcast."""
+    arrays = np.broadcast_arrays(*operands)
+    results = [
+        code(*map(_number, elements))
+        for elements in zip(*(each.reshape(-1) for each in arrays), strict=True)
+    ]
+    return number_array(results, arrays[0].shape)
+
+
+def _quotient(lhs: int, rhs: int) -> int:
+    return lhs // rhs
+
+
+def _number(element: Any) -> Any:
+    """An element as a number of Python's."""
+    return element if is_open(element) else int(element)
+
+
+def _moved(
+    op: RelayOp, values: Sequence[Any], run: Callable[[RelayOp, list[Any]], Any]
+) -> Array | None:
+    """Moves the numbers of the elements, and looks up which they are."""
+    data, *others = values
+    if any(map(has_lengths, others)):
+        return None
+    parts = cast(tuple[Array, ...], data) if isinstance(data, tuple) else (cast(Array, data),)
+    elements = [element for part in parts for element in part.reshape(-1)]
+    places: list[Array] = []
+    first = 0
+    for part in parts:
+        places.append(np.arange(first, first + part.size).reshape(part.shape))
+        first += part.size
+    moved = cast(Array, run(op, [tuple(places) if isinstance(data, tuple) else places[0], *others]))
+    return number_array([_number(elements[place]) for place in moved.reshape(-1)], moved.shape)
