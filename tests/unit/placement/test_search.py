@@ -10,8 +10,7 @@ from multiprocessing import get_context
 from random import Random
 
 import pytest
-from constraint_search import MOST_NODES, cheapest
-from random_problems import all_plans, random_problem
+from random_problems import MOST_NODES, all_plans, cheapest, random_problem
 
 from xrelay.placement.costs.borders import AT_HOST, Place
 from xrelay.placement.errors import PlacementError
