@@ -45,7 +45,7 @@ from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.memory import require_memory
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.places import Places, verify_failure
-from xrelay.precision import FULL, PRECISIONS, multiplies
+from xrelay.precision import BFLOAT, FULL, PRECISIONS, multiplies
 from xrelay.program_parser import ProgramParser
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.code import ModelCode
@@ -381,7 +381,11 @@ def generate(module: ModuleOp, options: CompileOptions, progress: Progress = sil
 def kernel_options(options: CompileOptions) -> KernelOptions:
     """What the code generator takes of the options."""
     return KernelOptions.of(
-        options.target, options.threads, winograd=options.winograd, records=options.tuning
+        options.target,
+        options.threads,
+        winograd=options.winograd,
+        records=options.tuning,
+        flushes_bfloat=options.precision == BFLOAT,
     )
 
 
