@@ -321,11 +321,12 @@ def require_weights(module: ModuleOp) -> None:
 def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
     """What happens to a relay module before it is fused, in order."""
     target = named_target(options.target)
-    passes: list[ModulePass] = [*cpu_pipeline(target.lanes(4))]
+    rounding: list[RelayPass] = []
     if options.precision != FULL:
         products = multiplies(options.precision, target)
         lists = options.precision_rules.lists()
-        passes.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
+        rounding.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
+    passes = cpu_pipeline(target.lanes(4), rounding)
     return (*passes, FuseCompositesPass(options.target, options.threads))
 
 
