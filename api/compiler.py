@@ -48,7 +48,7 @@ from xrelay.many_lengths import open_lengths
 from xrelay.memory import require_memory
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.places import Places, verify_failure
-from xrelay.precision import FULL, PRECISIONS, multiplies
+from xrelay.precision import BFLOAT, FULL, PRECISIONS, multiplies
 from xrelay.program_parser import ProgramParser
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.code import ModelCode
@@ -324,11 +324,12 @@ def require_weights(module: ModuleOp) -> None:
 def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
     """What happens to a relay module before it is fused, in order."""
     target = named_target(options.target)
-    passes: list[ModulePass] = [*cpu_pipeline(target.lanes(4))]
+    rounding: list[RelayPass] = []
     if options.precision != FULL:
         products = multiplies(options.precision, target)
         lists = options.precision_rules.lists()
-        passes.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
+        rounding.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
+    passes = cpu_pipeline(target.lanes(4), rounding)
     return (*passes, FuseCompositesPass(options.target, options.threads))
 
 
@@ -384,7 +385,11 @@ def generate(module: ModuleOp, options: CompileOptions, progress: Progress = sil
 def kernel_options(options: CompileOptions) -> KernelOptions:
     """What the code generator takes of the options."""
     return KernelOptions.of(
-        options.target, options.threads, winograd=options.winograd, records=options.tuning
+        options.target,
+        options.threads,
+        winograd=options.winograd,
+        records=options.tuning,
+        flushes_bfloat=options.precision == BFLOAT,
     )
 
 

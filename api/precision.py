@@ -15,6 +15,7 @@ from xrelay.runtime.arguments import path_argument
 from xrelay.runtime.reading import read_source
 
 FULL = "f32"
+BFLOAT = "bf16"
 PRECISIONS = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 """What may be asked for, and what Relay calls the type."""
 LISTS = ("always", "follow", "never")
@@ -115,12 +116,12 @@ def _rules(data: Mapping[Any, Any], where: str) -> PrecisionRules:
 
 def multiplies(precision: str, target: Target) -> bool:
     """Whether a CPU has instructions for products of numbers of a type."""
-    return precision == "bf16" and target.bf16_dot
+    return precision == BFLOAT and target.bf16_dot
 
 
 def note(precision: str, target: Target) -> str | None:
     """What a user should know who asks for a precision that a CPU does not compute in."""
-    if precision != "bf16" or multiplies(precision, target):
+    if precision != BFLOAT or multiplies(precision, target):
         return None
     return (
         f"{target.title} has no instructions for products of bf16 (AVX-512 BF16): weights are kept in "

@@ -6,6 +6,7 @@ the same name runs them. docs/cpu-pipeline.md shows what becomes of a convolutio
 a transformer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xrelay.analysis.relay_pass import RelayPass
@@ -35,9 +36,12 @@ from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.sink_reshape import SinkReshapePass
 
 
-def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
-    """The passes in order, for a CPU whose vectors hold `lanes` elements of f32."""
-    return (*_operators_with_kernels(), *_algebra(), *_layouts(lanes))
+def cpu_pipeline(lanes: int = 16, rounding: Sequence[RelayPass] = ()) -> tuple[RelayPass, ...]:
+    """
+    The passes in order, for a CPU whose vectors hold `lanes` elements of f32. Those of `rounding`, which let products
+    compute with fewer bits, look into attention, too.
+    """
+    return (*_operators_with_kernels(), *_algebra(), *_layouts(lanes), *rounding, *_composites())
 
 
 def _operators_with_kernels() -> tuple[RelayPass, ...]:
@@ -110,10 +114,16 @@ def _algebra() -> tuple[RelayPass, ...]:
 
 
 def _layouts(lanes: int) -> tuple[RelayPass, ...]:
-    """Layouts of the target, and what nothing may look into afterwards."""
+    """Layouts of the target."""
     return (
         # 16. Images get blocks of channels: weights and epilogues have their final form.
         AlterOpLayoutPass(lanes=lanes),
+    )
+
+
+def _composites() -> tuple[RelayPass, ...]:
+    """What nothing may look into afterwards."""
+    return (
         # 17. Attention becomes a composite, for which there is a kernel. After everything that looks
         #    into it.
         RecognizeOperatorsPass(attention=True),

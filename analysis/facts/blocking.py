@@ -36,7 +36,7 @@ from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
 from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.layout import IMAGE, LayoutTransformOp, block_count, blocked_image
-from xrelay.dialects.tensor.reduce import MeanOp
+from xrelay.dialects.tensor.reduce import MeanOp, SumOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, WhereOp
 from xrelay.dialects.tensor.unary import UNARY_OPS
 
@@ -164,6 +164,13 @@ def _mean(op: MeanOp, lanes: int) -> Images:
     return (op.data,) if op.reduced_axes == (2, 3) and op.keepdims.value.data else ()
 
 
+def _sum(op: SumOp, lanes: int) -> Images:
+    """Of integers, whose sums are the same in any order."""
+    if not is_integer_type(op.data.type.element_type):
+        return ()
+    return (op.data,) if op.reduced_axes == (2, 3) and op.keepdims.value.data else ()
+
+
 def _concatenate(op: ConcatenateOp, lanes: int) -> Images:
     fields = op.data.owner
     if not isinstance(fields, TupleOp) or op.normalized_axis != 1:
@@ -189,6 +196,7 @@ _RULES: tuple[tuple[Any, Callable[[Any, int], Images]], ...] = (
     (BiasAddOp, _bias_add),
     (PadOp, _pad),
     (MeanOp, _mean),
+    (SumOp, _sum),
     (ConcatenateOp, _concatenate),
     (UNARY_OPS, _data),
     (BROADCASTING, _broadcast),

@@ -46,8 +46,8 @@ SWEEPS = 3
 """The number of sweeps over all nodes."""
 RULE_SETS: dict[str, frozenset[int]] = {
     "relay": frozenset(),
-    "cpu": frozenset((40, 41, 42)),
-    "extended": frozenset((38, 39, 40, 41, 42)),
+    "cpu": frozenset((40, 41, 42, 43)),
+    "extended": frozenset((38, 39, 40, 41, 42, 43)),
 }
 """
 The sets of rules by which operators fuse: Relay's, which are in all of them, and the rules beyond

@@ -13,7 +13,8 @@ Algorithm (the numbers are those of the rules that `Refusal.rule` names, see doc
 - Post-dominators (12, 13, `post_dominators`): one sweep backwards. The dominator of a node is the
   lowest common ancestor of its users; the path kind is the highest kind on the way to it.
 - Groups (14-25, `fusion_groups`): union-find in three sweeps in program order.
-- Only when asked for: rules beyond Relay's (37-42, `fusion_extended`), in one more sweep backwards.
+- Only when asked for: rules beyond Relay's (37-42, `fusion_extended`), in one more sweep backwards; 43
+  gives operators a kind before all others.
 
 Nothing is rewritten, and the answer depends on the block and the options only.
 
@@ -46,6 +47,7 @@ from xrelay.analysis.fusion.groups import RULE_SETS, Attempt, FusionOptions, Par
 from xrelay.analysis.fusion.post_dominators import find_post_dominators
 from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.values import FusedOp, TupleGetItemOp
+from xrelay.dialects.nn.norm import StandardizingOp
 from xrelay.dialects.traits import OpPatternKind
 
 __all__ = [
@@ -237,12 +239,14 @@ def plan_fusion(block: Block, options: FusionOptions, kinds: Kinds | None = None
     Rewrites nothing. Raises PassFailedException when an operator in `kinds` has no kind to change.
     Source: Relay's FuseOps, rules A to D.
     """
+    rules = RULE_SETS[options.rules]
+    if 43 in rules:
+        kinds = {**_normalisations(block), **(kinds or {})}
     nodes = forward_graph(block, kinds)
     find_post_dominators(nodes)
     partition = Partition(nodes, options)
     partition.sweep()
     extension = None
-    rules = RULE_SETS[options.rules]
     if rules and options.opt_level:
         extension = Extension(partition, rules)
         extension.run()
@@ -251,6 +255,15 @@ def plan_fusion(block: Block, options: FusionOptions, kinds: Kinds | None = None
     by_op = {node.op: node for node in nodes}
     joins = () if extension is None else tuple(extension.joins)
     return FusionPlan(block, options, by_op, groups, group_of, tuple(partition.attempts), joins)
+
+
+def _normalisations(block: Block) -> Kinds:
+    """Rule 43: the operators that Relay knows no kind of, but which hand on elements one by one."""
+    return {
+        op: OpPatternKind.OUT_EWISE_FUSABLE
+        for op in block.ops
+        if isinstance(op, StandardizingOp) and may_fuse(op)
+    }
 
 
 def fusion_blocks(op: Operation) -> Iterator[Block]:

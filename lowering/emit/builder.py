@@ -47,6 +47,9 @@ EXPONENT_BITS: dict[Attribute, int] = {f16: 5, f32: 8, f64: 11}
 class KernelBuilder(IndexBuilder):
     """Appends control flow, memory accesses and arithmetic on lanes."""
 
+    flushes_bfloat: bool = False
+    """Whether what is subnormal becomes zero when it is rounded to bf16, as one instruction does."""
+
     # -- control flow -------------------------------------------------------------------------
 
     @contextmanager

@@ -177,9 +177,11 @@ class ConvolutionPanels(Packing):
 
 @dataclass(frozen=True)
 class DepthwiseBlocks(Packing):
-    """[C, 1, KH, KW] to [C / lanes, KH, KW, lanes]."""
+    """[C, 1, KH, KW] to [C / lanes, KH / group, KW, lanes, group]."""
 
     lanes: int
+    group: int = 1
+    """How many neighbours in a column of the filter lie together."""
 
     @property
     def name(self) -> str:
@@ -188,13 +190,21 @@ class DepthwiseBlocks(Packing):
 
     def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the packed tensor."""
-        return blocks(shape[0], self.lanes), *shape[2:], self.lanes
+        channels, _, rows, columns = shape
+        return (
+            blocks(channels, self.lanes),
+            blocks(rows, self.group),
+            columns,
+            self.lanes * self.group,
+        )
 
     def pack(self, weights: Array) -> Array:
         """The packed tensor."""
-        count, *taps, lanes = self.packed_shape(weights.shape)
-        padded = _padded(weights, 0, count * lanes)
-        return padded.reshape(count, lanes, *taps).transpose(0, 2, 3, 1)
+        count, rows, columns, step = self.packed_shape(weights.shape)
+        lanes, group = self.lanes, self.group
+        padded = _padded(_padded(weights, 0, count * lanes), 2, rows * group)
+        parted = padded.reshape(count, lanes, rows, group, columns)
+        return parted.transpose(0, 2, 4, 1, 3).reshape(count, rows, columns, step)
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ same bits.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import bf16, f32, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
@@ -169,8 +170,7 @@ class BfloatDot(GroupDot):
     def step(
         self, b: KernelBuilder, weights: SSAValue, factor: SSAValue, total: SSAValue
     ) -> SSAValue:
-        name = f"llvm.x86.avx512bf16.dpbf16ps.{b.target.vector_bytes * 8}"
-        return b.instruction(name, [total, factor, weights], total.type)
+        return bfloat_products(b, factor, weights, total)
 
 
 @dataclass(frozen=True)
@@ -238,13 +238,15 @@ class ShortDot(GroupDot):
 class ChannelDot(MultiplyAdd):
     """
     One product a step, where every lane has an element of the image of its own, as in depthwise
-    convolution: those are converted as they are read, too.
+    convolution: those are converted as they are read, too. A group are neighbours in a column of the image.
     """
 
-    def factor(
-        self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int, counted: int
+    def column(
+        self, b: KernelBuilder, lines: Sequence[SSAValue], offset: Index, lanes: int
     ) -> SSAValue:
-        return convert(b, b.load(pointer, offset, self.image, lanes), self.image, self.total)
+        """The elements at an offset of lines that are a group of the image, or its beginning."""
+        (line,) = lines
+        return convert(b, b.load(line, offset, self.image, lanes), self.image, self.total)
 
 
 @dataclass(frozen=True)
@@ -270,6 +272,37 @@ class ShortChannelDot(ChannelDot):
             name = self.INTRINSICS[b.target.vector_bytes]
             return b.instruction(name, [total, factor, weights], total.type)
         return b.insert(arith.AddiOp(total, short_products(b, factor, weights))).result
+
+
+@dataclass(frozen=True)
+class BfloatChannelDot(ChannelDot):
+    """The same for two products of bf16: the lower and the upper half of each lane of the sums."""
+
+    group: ClassVar[int] = 2
+
+    def weights(self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int) -> SSAValue:
+        return b.load_bits(pointer, offset, self.weight, with_lanes(i32, lanes))
+
+    def column(
+        self, b: KernelBuilder, lines: Sequence[SSAValue], offset: Index, lanes: int
+    ) -> SSAValue:
+        halves = [b.load_bits(line, offset, self.image, with_lanes(i16, lanes)) for line in lines]
+        if len(halves) == 1:
+            return b.insert(llvm.ZExtOp(halves[0], with_lanes(i32, lanes))).res
+        lower, upper = halves
+        order = [lane + lanes * half for lane in range(lanes) for half in (0, 1)]
+        return b.bitcast(b.merge(lower, upper, order), with_lanes(i32, lanes))
+
+    def step(
+        self, b: KernelBuilder, weights: SSAValue, factor: SSAValue, total: SSAValue
+    ) -> SSAValue:
+        return bfloat_products(b, weights, factor, total)
+
+
+def bfloat_products(b: KernelBuilder, x: SSAValue, y: SSAValue, total: SSAValue) -> SSAValue:
+    """Sums with the products of two bf16 in each lane of 32 bits."""
+    name = f"llvm.x86.avx512bf16.dpbf16ps.{b.target.vector_bytes * 8}"
+    return b.instruction(name, [total, x, y], total.type)
 
 
 def short_products(b: KernelBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -324,11 +357,16 @@ def _fits_short(kind: Element) -> bool:
 
 
 @cache
-def channel_dot(target: Target, image: Element, weight: Element, result: Element) -> Dot | None:
+def channel_dot(
+    target: Target, image: Element, weight: Element, result: Element
+) -> ChannelDot | None:
     """The same for lanes that have elements of the image of their own."""
     dot = dot_of(target, image, weight, result)
     if dot is None:
         return None
-    short = isinstance(dot, ByteDot | ShortDot)
-    kind = ShortChannelDot if short else ChannelDot
+    kind = ChannelDot
+    if isinstance(dot, ByteDot | ShortDot):
+        kind = ShortChannelDot
+    elif isinstance(dot, BfloatDot):
+        kind = BfloatChannelDot
     return kind(image, weight, dot.total)

@@ -1,14 +1,20 @@
 """Conversion of values between element types, as `relay.cast` defines it."""
 
 from xdsl.dialects import arith, llvm, math
-from xdsl.dialects.builtin import BFloat16Type, IntegerType, f32, i32, i64
+from xdsl.dialects.builtin import BFloat16Type, IntegerType, bf16, f16, f32, i32, i64
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder, mangle
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.index import lanes_of, with_lanes
 from xrelay.lowering.math.arithmetic import highest, lowest
-from xrelay.lowering.math.half import narrow_to_bfloat, narrow_to_half, widen_bfloat, widen_half
+from xrelay.lowering.math.half import (
+    flush_to_bfloat,
+    narrow_to_bfloat,
+    narrow_to_half,
+    widen_bfloat,
+    widen_half,
+)
 
 
 def convert(b: KernelBuilder, value: SSAValue, old: Element, new: Element) -> SSAValue:
@@ -30,6 +36,16 @@ def convert(b: KernelBuilder, value: SSAValue, old: Element, new: Element) -> SS
     return _resize(b, value, old, IntegerType(new.bits), lanes)
 
 
+def converts_quickly(b: KernelBuilder, old: Element, new: Element) -> bool:
+    """Whether conversion between types of floating point is an instruction or two."""
+    if not (old.is_float and new.is_float) or old.bytes > 4 or new.bytes > 4:
+        return False
+    short = {kind.compute for kind in (old, new) if wide(kind) != kind}
+    if f16 in short and not b.target.f16c:
+        return False
+    return new.compute != bf16 or b.flushes_bfloat
+
+
 def _from_float(
     b: KernelBuilder, value: SSAValue, old: Element, new: Element, lanes: int
 ) -> SSAValue:
@@ -45,7 +61,8 @@ def _from_float(
         assert converted is not None
         return converted
     if isinstance(new.compute, BFloat16Type):
-        return narrow_to_bfloat(b, convert(b, value, old, wide(new)))
+        single = convert(b, value, old, wide(new))
+        return flush_to_bfloat(b, single) if b.flushes_bfloat else narrow_to_bfloat(b, single)
     if new.bytes > old.bytes:
         return b.insert(llvm.FPExtOp(value, result)).result
     if new.bytes == 2 and (old.bytes == 8 or not b.target.f16c):

@@ -18,6 +18,12 @@ from xdsl.ir import Attribute, SSAValue
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.index import lanes_of, scalar_type, with_lanes
 
+BFLOAT_LANES = {
+    8: "llvm.x86.avx512bf16.cvtneps2bf16.256",
+    16: "llvm.x86.avx512bf16.cvtneps2bf16.512",
+}
+"""Instructions that round f32 to bf16, by the number of lanes."""
+
 
 @dataclass(frozen=True)
 class _Bits:
@@ -117,3 +123,22 @@ def narrow_to_bfloat(b: KernelBuilder, value: SSAValue) -> SSAValue:
     is_number = bits.below(bits.mask(whole, 0x7FFFFFFF), 0x7F800001)
     short = b.insert(llvm.TruncOp(b.select(is_number, rounded, nan), with_lanes(i16, lanes))).res
     return b.bitcast(short, with_lanes(bf16, lanes))
+
+
+def flush_to_bfloat(b: KernelBuilder, value: SSAValue) -> SSAValue:
+    """The same by the instruction of targets that multiply bf16: what is subnormal becomes zero."""
+    lanes = lanes_of(value)
+    whole = max(min(BFLOAT_LANES), 1 << (lanes - 1).bit_length())
+    if lanes < whole:
+        # The lanes behind do not count.
+        filled = [*range(lanes), *[0] * (whole - lanes)]
+        value = b.splat(value, whole) if lanes == 1 else b.shuffle(value, filled)
+    if whole in BFLOAT_LANES:
+        rounded = b.instruction(BFLOAT_LANES[whole], [value], with_lanes(bf16, whole))
+    else:
+        first, second = (
+            flush_to_bfloat(b, b.shuffle(value, range(start, start + whole // 2)))
+            for start in (0, whole // 2)
+        )
+        rounded = b.merge(first, second, range(whole))
+    return b.first_lanes(rounded, lanes)

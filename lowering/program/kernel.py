@@ -25,11 +25,19 @@ from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
 from xrelay.dialects.lengths import LengthsAttr, hint, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode, leaf_types
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext, Team
 from xrelay.lowering.emit.elements import Element, element
-from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
+from xrelay.lowering.emit.evaluate import (
+    Buffer,
+    Evaluator,
+    Leaf,
+    element_of,
+    leaf_element,
+    leaf_shape,
+)
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import Group
 from xrelay.lowering.emit.index import Index
@@ -37,6 +45,7 @@ from xrelay.lowering.emit.packing import Packing
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.loops.halo import clear_halo
+from xrelay.lowering.math.convert import converts_quickly
 from xrelay.lowering.operators.core.values import source_leaves
 from xrelay.lowering.operators.nn.norm import channel_shape
 from xrelay.lowering.operators.tensor.many_fields import has_many_fields
@@ -108,7 +117,8 @@ def build_kernel(
         for each in inner.properties.values()
     )
     block = Block(arg_types=[*[pointer] * (count + is_open + 1), i64, i64, pointer])
-    b = KernelBuilder(block, options.target, block.args[count] if is_open else None)
+    lengths = block.args[count] if is_open else None
+    b = KernelBuilder(block, options.target, lengths, flushes_bfloat=options.flushes_bfloat)
     evaluator = Evaluator(b, RULES)
     leaves = group_inputs(group)
     for leaf, arg, format in zip(leaves, block.args, inputs, strict=False):
@@ -242,7 +252,7 @@ def _epilogue(ctx: KernelContext, group: Group, anchor: Operation) -> Sink:
         if not isinstance(op, (ConstantOp, *PASSING_ON)) and not op.has_trait(ReshapeOnly)
     ]
     ctx.heavy_epilogue = len(computing) > MANY_LIGHT or not all(
-        isinstance(op, LIGHT_OPS) for op in computing
+        _is_light(ctx, op) for op in computing
     )
 
     def sink(position: Position, value: SSAValue) -> None:
@@ -255,6 +265,14 @@ def _epilogue(ctx: KernelContext, group: Group, anchor: Operation) -> Sink:
         ctx.store(buffer, position, value)
 
     return sink
+
+
+def _is_light(ctx: KernelContext, op: Operation) -> bool:
+    """Whether an operator is a few instructions."""
+    if not isinstance(op, CastOp):
+        return isinstance(op, LIGHT_OPS)
+    old, new = element_of(op.data), element_of(op.result)
+    return converts_quickly(ctx.b, old, new)
 
 
 def _result_buffers(ctx: KernelContext, op: Operation, group: Group) -> list[Buffer]:

@@ -18,18 +18,28 @@ class KernelOptions:
     """Names of implementations that must not be used."""
     records: TuningRecords = NO_RECORDS
     """What was measured, which decides before priorities and estimates."""
+    flushes_bfloat: bool = False
+    """Whether f32 numbers below the normal ones become zeros as bf16, which is what products of bf16 count them as."""
 
     def __post_init__(self) -> None:
         require_at_least(1, threads=self.threads)
 
     @staticmethod
     def of(
-        target: str, threads: int, *, winograd: bool = True, records: TuningRecords = NO_RECORDS
+        target: str,
+        threads: int,
+        *,
+        winograd: bool = True,
+        records: TuningRecords = NO_RECORDS,
+        flushes_bfloat: bool = False,
     ) -> "KernelOptions":
         """
-        For the target of a name; without `winograd` no convolution uses Winograd's algorithm.
+        For the target of a name; without `winograd` no convolution uses Winograd's algorithm. With `flushes_bfloat`
+        targets that multiply bf16 convert to it by their instruction.
 
         Raises DiagnosticException for an unknown name.
         """
         excluded = frozenset[str]() if winograd else WINOGRAD_NAMES
-        return KernelOptions(named_target(target), threads, excluded, records)
+        machine = named_target(target)
+        flushes = flushes_bfloat and machine.bf16_dot
+        return KernelOptions(machine, threads, excluded, records, flushes)

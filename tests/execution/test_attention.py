@@ -6,6 +6,7 @@ which test_strategies.py runs.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from math import inf, nan
 
@@ -26,6 +27,7 @@ import xrelay
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, kernel_options, run_passes
 from xrelay.interpreters.arrays import Array
+from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program.program import lower_function
 from xrelay.options import CompileOptions
@@ -126,6 +128,50 @@ def test_special_operands(target: str, keys: int) -> None:
         (found,) = code.run(graph.inputs, 2)
         assert 0 < np.isfinite(expected).mean() < 1
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+SHORT_CASES = (
+    Attention(1, 2, 5, 33, 17, 31),
+    Attention(2, 1, 19, 17, 64, 7, "roots", "causal"),
+    Attention(1, 2, 64, 64, 32, 32, "scores", "added", "projection"),
+    Attention(1, 1, 3, 16, 1, 16, "divided", "zeros for NaN"),
+    Attention(1, 3, 9, 21, 7, 33, "scores", "added twice", "matrices"),
+    Attention(1, 2, 65, 40, 33, 64, "scores", "filled", "by columns"),
+    Attention(1, 1, 70, LONG + 1, 64, 65, "scores", "added"),
+)
+SHORT_BOUNDS = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
+"""Two roundings, relative to the largest result: of weights, which may lie between two numbers, and of the result."""
+
+
+def test_operands_of_fewer_bits(any_target: str) -> None:
+    """Products of them, sums and the softmax in f32: whole groups of dot products and not, and keys in blocks."""
+    cases = [
+        Case("blocks of rows", str(each), bound, each.build)
+        for short, bound in SHORT_BOUNDS.items()
+        for each in (replace(attention, short=short) for attention in SHORT_CASES)
+    ]
+    number = list(TARGETS).index(any_target)
+    own = cases[: len(SHORT_CASES)] if TARGETS[any_target].bf16_dot else cases[number % 4 :: 4]
+    problem = problems(own, any_target, 2)
+    assert not problem, problem
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4-bf16"], indirect=True)
+@pytest.mark.parametrize("keys", [19, LONG + 1])
+def test_special_operands_of_fewer_bits(target: str, keys: int) -> None:
+    """Elements that fill up the last pair of a depth are no numbers beside those that are none."""
+    graph = Graph()
+    attention = Attention(1, 2, 9, keys, 17, 64 if keys > 19 else 31, short="bfloat16")
+    graph.returns(attention.build_with(graph, *attention.arrays(graph), None))
+    code, inputs = RawCode(graph.code(target, 2)), [array.copy() for array in graph.inputs]
+    for number, special in product(range(3), (inf, -inf, nan, -0.0, 1e-40, 3.39e38)):
+        graph.inputs = [array.copy() for array in inputs]
+        graph.inputs[number][0, -1, 3] = special
+        ((_, expected),) = graph.expected()
+        (found,) = code.run(graph.inputs, 2)
+        wide, other = (array.astype(np.float64) for array in (found, expected))
+        largest = np.abs(other[np.isfinite(other) & (np.abs(other) < 1e30)]).max()
+        np.testing.assert_allclose(wide, other, rtol=2.0**-6, atol=2.0**-7 * largest)
 
 
 def composite_alone(attention: Attention) -> Graph:
@@ -232,6 +278,30 @@ def test_an_exported_layer_is_two_kernels(target: str, causal: bool, opset: int)
         inputs["mask"] = np.where(np.arange(20) < 13, 0, -1e9).astype(np.float32)[None, None, None]
     (expected,) = ReferenceEvaluator(proto).run(None, inputs)
     np.testing.assert_allclose(model.run(inputs)["output"], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4-bf16"], indirect=True)
+@pytest.mark.parametrize("causal", [False, True])
+def test_an_exported_layer_in_bf16(target: str, causal: bool) -> None:
+    """Attention takes numbers of f32 that it rounds, and gives what the next product takes."""
+    proto = exported(causal)
+    proto.opset_import[0].version = 18
+    rng = np.random.default_rng(1)
+    (weight,) = (x for x in proto.graph.initializer if x.name == "weight")
+    square = numpy_helper.to_array(weight)[:, :96]
+    proto.graph.initializer.append(numpy_helper.from_array(square, "square"))
+    proto.graph.node.append(helper.make_node("MatMul", ["output", "square"], ["z"]))
+    del proto.graph.output[:]
+    proto.graph.output.append(helper.make_tensor_value_info("z", FLOAT, [1, 20, 96]))
+    model = xrelay.compile(proto, target=target, precision="bf16", cache=False)
+    names = [step.name for step in model.signature.steps if "cast" not in step.name]
+    assert names == ["fused_nn_dense", "fused_attention", "fused_nn_dense_1"]
+    inputs = {"x": rng.standard_normal((1, 20, 96)).astype(np.float32)}
+    if not causal:
+        inputs["mask"] = np.where(np.arange(20) < 13, 0, -1e9).astype(np.float32)[None, None, None]
+    (expected,) = ReferenceEvaluator(proto).run(None, inputs)
+    noise = np.square(model.run(inputs)["z"] - expected).mean() / np.square(expected).mean()
+    assert 2.0**-20 < noise < 2.0**-14
 
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "native"])

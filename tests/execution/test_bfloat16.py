@@ -19,6 +19,7 @@ from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import Array
 from xrelay.lowering.emit.elements import nearest_float
+from xrelay.lowering.emit.target import TARGETS, named_target
 from xrelay.runtime.signature import Signature, TensorSpec
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -45,6 +46,25 @@ def test_conversions_are_those_of_ml_dtypes(target: str):
         doubles = singles[::7].astype(np.float64) * (1 + 2.0**-40)
     graph.show(CastOp(graph.input(doubles), bf16), BITS)
     graph.check(target)
+
+
+@pytest.mark.filterwarnings("ignore::xrelay.precision.PrecisionWarning")
+@pytest.mark.parametrize("target", (*targets_here(TARGETS), "native"))
+def test_conversions_in_models_of_that_precision(target: str):
+    """What products of bf16 take for zero is zero where they are computed; all else is as everywhere."""
+    singles, graph = near_every_number(), Graph()
+    for length in (1, 3, 9, 17, 31, len(singles) - 61):
+        graph.show(CastOp(graph.input(singles[:length]), bf16))
+        singles = singles[length:]
+    model = xrelay.compile(graph.module(), target=target, precision="bf16", cache=False)
+    names = [each.name for each in model.signature.inputs]
+    found = model.run(dict(zip(names, graph.inputs, strict=True))).values()
+    for single, array, (_, expected) in zip(graph.inputs, found, graph.expected(), strict=True):
+        bits, is_number = expected.view(np.uint16), ~np.isnan(single)
+        if named_target(target).bf16_dot:
+            bits = np.where(np.abs(single) < 2.0**-126, bits & 0x8000, bits)
+        np.testing.assert_array_equal(np.isnan(array), ~is_number)
+        np.testing.assert_array_equal(array.view(np.uint16)[is_number], bits[is_number])
 
 
 def test_constants_are_rounded_as_arrays_are():

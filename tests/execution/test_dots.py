@@ -37,12 +37,12 @@ def test_agrees_with_the_interpreter(
     check(cases[INDEX[any_target] :: 2 * len(TARGETS)], any_target, 2)
 
 
-@pytest.mark.parametrize("table", (convolutions, products), ids=lambda t: t.__name__)
+@pytest.mark.parametrize("table", (convolutions, depthwise, products), ids=lambda t: t.__name__)
 @pytest.mark.parametrize("target", ["x86-64-v4-bf16"], indirect=True)
 def test_what_is_not_finite_spreads_no_further(
     target: str, table: Callable[[Types, int], Iterator[Case]]
 ) -> None:
-    """Pairs at the end of a depth have elements that do not count."""
+    """Pairs at the end of a depth, or of a column, have elements that do not count."""
     types = "bfloat16", "bfloat16", "float32"
     problem = Trial(list(table(types, TARGETS[target].lanes(4))), target, 1).leaks()
     assert not problem, problem

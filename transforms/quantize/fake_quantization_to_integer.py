@@ -21,7 +21,8 @@ with `hard-fail` the pass fails where it is not. A value of which two regions kn
 
 With `rules=cpu`, which takes no other option, operators are rewritten one by one, however far a region goes: integers
 stay integers as long as an operator allows, and numbers are what ONNX says to the last step
-(`transforms/rules/quantize/local.py`). Functions of bytes that take long become tables (`lookups.py` there).
+(`transforms/rules/quantize/local.py`). Means are sums of i32 with a smaller scale (`averages.py` there), functions of bytes
+that take long become tables (`lookups.py`).
 
 With `use-qat`, operators all of whose operands are dequantized are rewritten one by one where no region is, and their
 results dequantized.

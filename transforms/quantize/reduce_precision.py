@@ -15,7 +15,7 @@
 3. Weights are rounded, once.
 
 Functions take and return what they did. Run it when constants are folded and operators have the form that they are compiled
-in. Left alone: operators on other types than f32, bodies of `relay.fused` and `relay.composite`.
+in, and before `recognize-operators{attention=true}`. Left alone: operators on other types than f32, bodies of `relay.fused` and `relay.composite`.
 """
 
 from dataclasses import dataclass

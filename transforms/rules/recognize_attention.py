@@ -5,12 +5,13 @@ How exporters write scaled dot-product attention, and what moves elements for it
 
 The scale is a factor or divisor of the scores, of the queries, or its root one of queries and keys.
 The mask is added, or it chooses between scores and a large negative number. Heads are cut out of
-projections by slices, reshapes and transposes, and put together again behind.
+projections by slices, reshapes and transposes, and put together again behind. Operands, weights and the result may be
+rounded to another type.
 """
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.analysis.facts.constants import number_of
 from xrelay.analysis.patterns.language import Pattern, is_number, is_op, one_of, through, wildcard
@@ -28,11 +29,13 @@ from xrelay.dialects.tensor.transform import (
     TransposeOp,
     WhereOp,
 )
+from xrelay.dialects.tensor.unary import CastOp
 
 MOST_STEPS = 3
 """Operators between the first product and the softmax, reshapes not counted."""
 
 MOVES = (*RESHAPE_OPS, TransposeOp)
+ROUNDED_MOVES = (*MOVES, CastOp)
 SOURCES = (*MOVES, StridedSliceOp, SplitOp, TupleGetItemOp, BroadcastToOp, RepeatOp)
 """What moves elements of the operands."""
 
@@ -66,17 +69,18 @@ def _is_along_last_axis(op: SoftmaxOp) -> bool:
     return op.normalized_axis + 1 == op.data.type.get_num_dims()
 
 
-_SOFTMAX = through(MOVES, is_op(SoftmaxOp)(_scores()).where(_is_along_last_axis))
+_SOFTMAX = through(ROUNDED_MOVES, is_op(SoftmaxOp)(_scores()).where(_is_along_last_axis))
 # The softmax of a row that is masked as a whole is NaN, for which some write zeros.
 _IS_NAN = is_op(NotEqualOp)(_SOFTMAX, _SOFTMAX)
-_WEIGHTS = one_of(_SOFTMAX, through(MOVES, is_op(WhereOp)(_IS_NAN, is_number(), _SOFTMAX)))
-ATTENTION = through(MOVES, is_op(MatrixProductOp)(_WEIGHTS, wildcard()))
+_WEIGHTS = one_of(_SOFTMAX, through(ROUNDED_MOVES, is_op(WhereOp)(_IS_NAN, is_number(), _SOFTMAX)))
+ATTENTION = through(ROUNDED_MOVES, is_op(MatrixProductOp)(_WEIGHTS, wildcard()))
 
 
 def with_moves(ops: Sequence[Operation]) -> set[Operation]:
     """
     The operations of attention, what moves elements before them, and what scales the operands of the
-    products by a number. Other users of these keep the originals.
+    products by a number. Other users of these keep the originals. A value that is rounded where it is computed is not
+    rounded inside.
     """
     inside = set(ops)
     pending = [(op, value) for op in ops for value in op.operands]
@@ -86,11 +90,18 @@ def with_moves(ops: Sequence[Operation]) -> set[Operation]:
         if not isinstance(op, Operation) or op in inside:
             continue
         of_product = isinstance(user, MatrixProductOp)
-        if isinstance(op, SOURCES) or (of_product and _scales(op)):
+        if _moves_or_scales(op, of_product) or (
+            isinstance(op, CastOp) and _moves_or_scales(op.data.owner, of_product)
+        ):
             inside.add(op)
             # The operand of a move counts as an operand of the operator behind the move.
             pending.extend((user if of_product else op, operand) for operand in op.operands)
     return inside
+
+
+def _moves_or_scales(op: Operation | Block, of_product: bool) -> bool:
+    """Whether an operator moves elements, or scales an operand of a product."""
+    return isinstance(op, SOURCES) or (of_product and isinstance(op, Operation) and _scales(op))
 
 
 def _scales(op: Operation) -> bool:

@@ -1,35 +1,34 @@
 """Kernel code of attention: see `xrelay.lowering.operators.attention.parts`."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable
 
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.core.values import CompositeOp
-from xrelay.dialects.lengths import certainly, is_open
+from xrelay.dialects.lengths import is_open
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
-from xrelay.lowering.emit.evaluate import Buffer, shape_of
+from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy
-from xrelay.lowering.loops.dots import MultiplyAdd
-from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
-from xrelay.lowering.loops.panel_writer import PanelWriter
+from xrelay.lowering.loops.dots import Dot
+from xrelay.lowering.loops.matrix_product import Product
+from xrelay.lowering.loops.micro_kernel import LINE_BYTES
+from xrelay.lowering.loops.panel_writer import PanelWriter, ReadRow
 from xrelay.lowering.loops.reductions import SUM, Term, reduce_elements
 from xrelay.lowering.loops.row_peak import largest_element
 from xrelay.lowering.loops.tiles import TileGrid
 from xrelay.lowering.loops.tiling import Tiling
 from xrelay.lowering.math.arithmetic import add, maximum, multiply, multiply_add, subtract
+from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.elementary import decay_to_zero, reciprocal
+from xrelay.lowering.operators.attention.block_product import Finish, multiply_rows
 from xrelay.lowering.operators.attention.cost import kernel_seconds
 from xrelay.lowering.operators.attention.parts import Attention, Cut, cut_of, parts_of, refusal
-
-Finish: TypeAlias = Callable[[Index, Index, SSAValue, int], None]
-"""Takes the sums for a row and the number of a vector, of which so many lanes count."""
 
 
 class _Code:
@@ -45,15 +44,23 @@ class _Code:
             """The length of rows that do not fall into one set of the cache."""
             return blocks(length, line) * line + line
 
-        width = cut.scores.vectors * self.lanes
-        self.keys = self.private(blocks(cut.keys, width), self.first.depth, width)
-        self.key_width = width
-        width = cut.output.vectors * self.lanes
-        self.values = self.private(blocks(self.second.columns, width), cut.keys, width)
-        self.value_width = width
-        self.queries = self.private(cut.rows, padded(self.first.depth))
-        columns = self.key_vectors(cut.keys) * self.lanes
-        self.scores = self.private(cut.rows, padded(columns))
+        self.key_dot, self.value_dot = parts.dots(ctx.target)
+        if self.value_dot.group > 1 and is_open(cut.keys):
+            int(
+                cut.keys
+            )  # Groups of a dot product are filled with zeros, of which the number is known.
+        self.key_width = cut.scores.vectors * self.lanes
+        self.value_width = cut.output.vectors * self.lanes
+        self.keys = self.panels(self.key_dot, cut.keys, self.first.depth, self.key_width)
+        self.values = self.panels(self.value_dot, self.second.columns, cut.keys, self.value_width)
+        depth = self.key_dot.steps(self.first.depth) * self.key_dot.group
+        self.queries = self.private(cut.rows, padded(depth), kind=self.key_dot.image)
+        whole_keys = self.key_vectors(cut.keys) * self.lanes
+        self.scores = self.private(cut.rows, padded(whole_keys))
+        self.weights = self.scores
+        """Where weights are when they are multiplied: in the place of the scores if they are of their type."""
+        if self.value_dot.image != self.kind:
+            self.weights = self.private(cut.rows, padded(whole_keys), kind=self.value_dot.image)
         if cut.key_blocks > 1:
             slots = cut.blocks_of_group * cut.rows
             columns = blocks(self.second.columns, self.lanes) * self.lanes
@@ -67,9 +74,14 @@ class _Code:
         wide = self.cut.scores.vectors if is_open(keys) else 1
         return blocks(keys, wide * self.lanes) * wide
 
-    def private(self, *shape: int) -> Buffer:
-        """Memory of the thread."""
-        return self.ctx.private_scratch(self.kind, row_major(shape))
+    def private(self, *shape: int, kind: Element | None = None) -> Buffer:
+        """Memory of the thread, for elements of the type of the scores where none is stated."""
+        return self.ctx.private_scratch(kind or self.kind, row_major(shape))
+
+    def panels(self, dot: Dot, columns: int, depth: int, width: int) -> Buffer:
+        """Memory of the thread for the right operand of a product."""
+        shape = blocks(columns, width), dot.steps(depth), width * dot.group
+        return self.private(*shape, kind=dot.weight)
 
     # -- loops --------------------------------------------------------------------------------
 
@@ -136,33 +148,41 @@ class _Code:
                 column = b.add(first_key, column)
             return self.read(second.right, second.right_batch, member, row, column, lanes)
 
-        common = b, self.kind, self.lanes
-        PanelWriter(
-            *common, self.keys.pointer, first.depth, keys, self.key_width, first.by_rows, key
-        ).write()
-        PanelWriter(
-            *common,
-            self.values.pointer,
-            keys,
-            second.columns,
-            self.value_width,
-            second.by_rows,
-            value,
-        ).write()
+        def write(
+            panels: Buffer,
+            dot: Dot,
+            depth: int,
+            columns: int,
+            width: int,
+            product: Product,
+            read: ReadRow,
+        ) -> None:
+            PanelWriter(
+                b, dot.weight, self.lanes, panels.pointer, depth, columns, width, product.by_rows, read, dot.group
+            ).write()  # fmt: skip
+
+        write(self.keys, self.key_dot, first.depth, keys, self.key_width, first, key)
+        write(self.values, self.value_dot, keys, second.columns, self.value_width, second, value)
 
     def read_queries(self, member: Index, row: Index) -> None:
         """Copies the queries of a block."""
-        first, step = self.first, self.queries.format.strides[0]
-        with self.b.loop(0, self.cut.rows) as i:
+        b, first, image = self.b, self.first, self.key_dot.image
+        kind = element_of(first.left)
+        with b.loop(0, self.cut.rows) as i:
 
             def vector(k: Index, lanes: int) -> None:
-                where = self.b.add(row, i)
-                value = self.read(first.left, first.left_batch, member, where, k, lanes)
-                self.b.store(
-                    self.queries.pointer, self.b.add(self.b.mul(i, step), k), self.kind, value
-                )
+                value = self.read(first.left, first.left_batch, member, b.add(row, i), k, lanes)
+                offset = self.row_offset(self.queries, i, k)
+                b.store(self.queries.pointer, offset, image, convert(b, value, kind, image))
 
             self.ctx.vectors(first.depth, self.lanes, vector)
+            self.fill_group(self.queries, i, first.depth, self.key_dot)
+
+    def fill_group(self, rows: Buffer, i: Index, length: int, dot: Dot) -> None:
+        """Zeros behind the elements of a row, up to the end of the last group for a dot product."""
+        zero = self.b.constant(dot.image.compute, 0)
+        for k in range(length, dot.steps(length) * dot.group):
+            self.b.store(rows.pointer, self.row_offset(rows, i, k), dot.image, zero)
 
     # -- products -----------------------------------------------------------------------------
 
@@ -174,82 +194,45 @@ class _Code:
             self.b.store(self.scores.pointer, offset, self.kind, value)
 
         grid = self.grid(self.cut.scores, self.key_vectors(keys), 0)
-        self.product(grid, self.queries, self.keys, self.first.depth, finish)
+        depth = self.first.depth
+        multiply_rows(self.b, self.key_dot, grid, self.queries, self.keys, depth, finish)
 
     def multiply_values(self, keys: int, finish: Finish) -> None:
         """The weighted sums of the values for a block."""
         columns = self.second.columns
         vectors = blocks(columns, self.lanes)
         grid = self.grid(self.cut.output, vectors, columns % self.lanes)
-        self.product(grid, self.scores, self.values, keys, finish)
+        multiply_rows(self.b, self.value_dot, grid, self.weights, self.values, keys, finish)
 
     def grid(self, tiling: Tiling, vectors: int, last_lanes: int) -> TileGrid:
         """The result of a product for a block of rows."""
         return TileGrid((), 1, self.cut.rows, tiling, vectors, 0, 0, last_lanes=last_lanes)
 
-    def product(
-        self, grid: TileGrid, left: Buffer, panels: Buffer, depth: int, finish: Finish
-    ) -> None:
-        """The rows of a block times panels. Tiles at the end overlap with the ones before."""
-        b, kind, lanes = self.b, self.kind, self.lanes
-        step, width = left.format.strides[0], grid.tiling.vectors * lanes
-        zero = b.constant(kind.compute, 0, lanes)
-        pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
-        for each, (first, count, widths) in pieces:
-            tiling = each.tiling
-            with b.loop(first, first + count) as panel, b.loop(0, each.tiles) as tile:
-                row = b.smaller(b.mul(tile, tiling.columns), each.width - tiling.columns)
-                places = [
-                    (b.add(row, i), b.add(b.mul(panel, tiling.vectors), v))
-                    for i in range(tiling.columns)
-                    for v in range(len(widths))
-                ]
-                sums = self.depth_loop(
-                    b.address(left.pointer, b.mul(row, step), kind.storage),
-                    b.address(panels.pointer, b.mul(panel, depth * width), kind.storage),
-                    depth,
-                    width,
-                    [i * step for i in range(tiling.columns)],
-                    [v * lanes for v in range(len(widths))],
-                    [zero] * len(places),
-                )
-                for number, (place, value) in enumerate(zip(places, sums, strict=True)):
-                    lanes_used = widths[number % len(widths)]
-                    finish(*place, b.first_lanes(value, lanes_used), lanes_used)
-
-    def depth_loop(
-        self,
-        x: SSAValue,
-        w: SSAValue,
-        depth: int,
-        width: int,
-        rows: Sequence[int],
-        columns: Sequence[int],
-        sums: Sequence[SSAValue],
-    ) -> Sequence[SSAValue]:
-        """Adds the products of a whole depth to the registers of a tile."""
-        dot, whole = MultiplyAdd.of(self.kind), depth - depth % UNROLLED_STEPS
-        for start, length, most in ((0, whole, UNROLLED_STEPS), (whole, depth - whole, 1)):
-            if not certainly(length, 0):
-                unrolled = most if is_open(length) else min(length, UNROLLED_STEPS)
-                loop = DepthLoop(length // unrolled, unrolled, unrolled * width)
-                steps = [(start + i, (start + i) * width) for i in range(unrolled)]
-                sums = accumulate(self.b, dot, x, w, [loop], steps, rows, columns, sums, self.lanes)
-        return sums
-
     def hand_over(
         self, member: Index, row: Index, column: Index, value: SSAValue, lanes: int
     ) -> None:
         """Finished elements of the second product go to their places."""
+        value = self.parts.rounded(self.b, value)
         for lane, position in self.parts.places(self.b, member, row, column, lanes):
             part = value if position.lanes == lanes else self.b.lane(value, lane)
             self.sink(position, part)
 
     # -- softmax ------------------------------------------------------------------------------
 
+    def row_offset(self, rows: Buffer, i: Index, column: Index) -> Index:
+        """Where an element of row `i` of a block lies."""
+        return self.b.add(self.b.mul(i, rows.format.strides[0]), column)
+
     def score_offset(self, i: Index, key: Index) -> Index:
         """Where a score of row `i` of a block lies."""
-        return self.b.add(self.b.mul(i, self.scores.format.strides[0]), key)
+        return self.row_offset(self.scores, i, key)
+
+    def store_weights(self, i: Index, key: Index, value: SSAValue) -> None:
+        """Weights of row `i`, in the type of the scores, go to where they are multiplied."""
+        b, image = self.b, self.value_dot.image
+        rounded = convert(b, value, self.kind, element_of(self.parts.output.tensor_a))
+        rounded = convert(b, rounded, element_of(self.parts.output.tensor_a), image)
+        b.store(self.weights.pointer, self.row_offset(self.weights, i, key), image, rounded)
 
     def show_scores(self, value: SSAValue, row: Index, first_key: Index) -> None:
         """
@@ -284,14 +267,16 @@ class _Code:
 
         return largest_element(self.ctx, keys, self.kind, element_at)
 
-    def raise_scores(self, i: Index, peak: SSAValue, keys: int) -> SSAValue:
-        """Exponentials of the distances from `peak` replace the scores of a row; their sum."""
+    def raise_scores(
+        self, i: Index, peak: SSAValue, keys: int, store: Callable[[Index, Index, SSAValue], None]
+    ) -> SSAValue:
+        """The sum of the exponentials of the distances from `peak` of the scores of a row, which are stored."""
         b, kind = self.b, self.kind
 
         def term_at(_: tuple[Index, ...], key: Index, lanes: int) -> SSAValue:
             score = b.load(self.scores.pointer, self.score_offset(i, key), kind, lanes)
             raised = decay_to_zero(b, subtract(b, score, b.splat(peak, lanes), kind))
-            b.store(self.scores.pointer, self.score_offset(i, key), kind, raised)
+            store(i, key, raised)
             return raised
 
         return reduce_elements(self.ctx, [], keys, [Term(SUM, kind)], term_at)[0]
@@ -300,26 +285,35 @@ class _Code:
         """Weights replace the scores of a row."""
         b, kind = self.b, self.kind
         peak = self.largest_score(member, row, i, 0, keys)
-        factor = reciprocal(b, self.raise_scores(i, peak, keys))
+
+        def keep(i: Index, key: Index, value: SSAValue) -> None:
+            b.store(self.scores.pointer, self.score_offset(i, key), kind, value)
+
+        factor = reciprocal(b, self.raise_scores(i, peak, keys, keep))
 
         def normalize(key: Index, lanes: int) -> None:
             offset = self.score_offset(i, key)
             value = b.load(self.scores.pointer, offset, kind, lanes)
             value = multiply(b, value, b.splat(factor, lanes), kind)
-            b.store(self.scores.pointer, offset, kind, value)
+            if self.parts.changed_weights:
+                b.store(self.scores.pointer, offset, kind, value)
+            else:
+                self.store_weights(i, key, value)
 
         self.ctx.vectors(keys, self.lanes, normalize)
         if self.parts.changed_weights:
             self.change_weights(member, row, i, keys)
+        self.fill_group(self.weights, i, keys, self.value_dot)
 
     def change_weights(self, member: Index, row: Index, i: Index, keys: int) -> None:
         """What is computed from the weights of a row replaces them."""
-        b, weights = self.b, self.parts.output.tensor_a
+        b, weights, image = self.b, self.parts.output.tensor_a, self.value_dot.image
         coords = self.parts.weight_coords(b, member, b.add(row, i))
 
         def change(key: Index, lanes: int) -> None:
             value = self.ctx.ev.get((weights, 0), at(shape_of(weights), (*coords, key), lanes))
-            b.store(self.scores.pointer, self.score_offset(i, key), self.kind, value)
+            value = convert(b, value, element_of(weights), image)
+            b.store(self.weights.pointer, self.row_offset(self.weights, i, key), image, value)
 
         self.ctx.vectors(keys, self.lanes, change)
 
@@ -395,7 +389,8 @@ class _Code:
         b, kind = self.b, self.kind
         old = b.load(self.peaks.pointer, slot, kind, 1)
         peak = maximum(b, old, self.largest_score(member, row, i, first_key, keys), kind)
-        total = self.raise_scores(i, peak, keys)
+        total = self.raise_scores(i, peak, keys, self.store_weights)
+        self.fill_group(self.weights, i, keys, self.value_dot)
         factor = decay_to_zero(b, subtract(b, old, peak, kind))
         before = multiply(b, b.load(self.totals.pointer, slot, kind, 1), factor, kind)
         b.store(self.peaks.pointer, slot, kind, peak)

@@ -76,10 +76,9 @@ def inlined_seconds(site: Site) -> float:
         if not _is_given(operand):
             moved += _vectors(operand, lanes)
             steps += 1
-    for product in (parts.first, parts.second):
-        if constant_source(product.right) is None and (
-            not product.by_rows or product.columns % lanes
-        ):
+    for product, dot in zip((parts.first, parts.second), parts.dots(target), strict=True):
+        lies_in_panels = product.by_rows and dot.group == 1 and product.columns % lanes == 0
+        if constant_source(product.right) is None and not lies_in_panels:
             packed += _vectors(product.right, lanes)
     if parts.moves:
         moved += _vectors(parts.output.result, lanes)

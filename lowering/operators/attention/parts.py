@@ -13,7 +13,8 @@ Scaled dot-product attention as one kernel: the composite "attention".
 The body of a composite decides. It has two matrix products and a softmax along the last axis between
 them; operators on single elements and reshapes that keep rows and columns may stand before and behind
 the softmax (scale, mask, weights of rows that are masked as a whole), moves of elements behind the
-second product. All other operators of the body are evaluated on demand, so that the reshapes,
+second product. Operands, weights and the result may be of types with fewer bits: products are computed by the dot
+products for these, all else in the type of the scores. All other operators of the body are evaluated on demand, so that the reshapes,
 slices and transposes that cut heads out of a projection cost nothing.
 
 The keys may be more than a cache holds. Then, unless something is computed from the weights, they
@@ -26,6 +27,7 @@ arXiv:1805.02867; T. Dao et al., FlashAttention, 2022, arXiv:2205.14135).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.analysis.facts.constants import number_of
@@ -36,10 +38,10 @@ from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
-from xrelay.dialects.tensor.unary import UNARY_OPS
+from xrelay.dialects.tensor.unary import UNARY_OPS, CastOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.lowering.emit.builder import KernelBuilder
-from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
@@ -47,8 +49,10 @@ from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Site
 from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.dots import NO_DOT, Dot
 from xrelay.lowering.loops.matrix_product import Product
 from xrelay.lowering.loops.tiling import Tiling, choose_tiling, most_vectors, tile_parameters
+from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor.reshape import reshaped_coords
 
 NAME = "attention"
@@ -59,6 +63,9 @@ ON_ELEMENTS = (*UNARY_OPS, *BINARY_OPS, WhereOp)
 
 MOST_BLOCK_ROWS = 64
 """Rows whose scores are computed together: so many use a panel of the keys once it is near."""
+
+WIDE = ({element(f32)}, {element(f64)})
+"""What scores, weights and sums may be."""
 
 ENOUGH_ROUNDS = 4
 """With this many tasks for each thread, it does not matter that some have one more."""
@@ -72,7 +79,7 @@ class Attention:
     softmax: SoftmaxOp
     output: MatrixProductOp
     changed_weights: bool
-    """Whether something is computed from the weights before the second product."""
+    """Whether something is computed from the weights before the second product, more than rounding."""
     moves: tuple[Operation, ...]
     """What brings the elements of `output` to their places in the result."""
 
@@ -88,8 +95,14 @@ class Attention:
 
     @property
     def kind(self) -> Element:
-        """What all elements are."""
-        return element_of(self.output.result)
+        """What scores, weights and sums are."""
+        return element_of(self.scores.result)
+
+    def dots(self, target: Target) -> tuple[Dot, Dot]:
+        """How the products of the first and of the second product are summed."""
+        first, second = self.first.dot(target), self.second.dot(target)
+        assert first is not None and second is not None
+        return first, second
 
     def score_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
         """The coordinates of a row of the softmax."""
@@ -102,6 +115,13 @@ class Attention:
     def output_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
         """The coordinates of a row of the second product."""
         return *b.unflatten(member, shape_of(self.output.result)[:-2]), row
+
+    def rounded(self, b: KernelBuilder, value: SSAValue) -> SSAValue:
+        """Elements of the second product as elements of the result."""
+        for op in self.moves:
+            if isinstance(op, CastOp):
+                value = convert(b, value, element_of(op.data), element_of(op.result))
+        return value
 
     def places(
         self, b: KernelBuilder, member: Index, row: Index, column: Index, lanes: int
@@ -116,6 +136,8 @@ class Attention:
             shape = shape_of(self.output.result)
             for op in self.moves:
                 new = shape_of(op.results[0])
+                if isinstance(op, CastOp):
+                    continue
                 if isinstance(op, TransposeOp):
                     coords = tuple(coords[axis] for axis in op.permutation)
                 else:
@@ -128,6 +150,8 @@ def _keeps_neighbours(op: Operation) -> bool:
     """Whether neighbours along the last axis are neighbours along the last axis of the result."""
     if isinstance(op, TransposeOp):
         return op.permutation[-1] == len(op.permutation) - 1
+    if isinstance(op, CastOp):
+        return True
     old, new = shape_of(op.operands[0]), shape_of(op.results[0])
     return bool(new) and new[-1] % old[-1] == 0
 
@@ -178,8 +202,9 @@ def parts_of(op: Operation) -> Attention | str:
                 outputs.append(result)
             case [False, True, False] if _acts_alike(inner, of_weights):
                 weights.add(result)
-                changed_weights = changed_weights or not _keeps_matrices(inner)
-            case [False, False, True] if isinstance(inner, (TransposeOp, *RESHAPE_OPS)):
+                kept = isinstance(inner, CastOp) or _keeps_matrices(inner)
+                changed_weights = changed_weights or not kept
+            case [False, False, True] if isinstance(inner, (CastOp, TransposeOp, *RESHAPE_OPS)):
                 if of_outputs != [inner.operands[0] is outputs[-1]]:
                     return "a result that is moved twice"
                 outputs.append(result)
@@ -216,14 +241,11 @@ def refusal(site: Site) -> str | None:
     if isinstance(parts, str):
         return parts
     first, second = parts.first, parts.second
-    values = [
-        value
-        for op in (parts.scores, parts.softmax, parts.output)
-        for value in (*op.operands, op.results[0])
-    ]
-    kinds = {element_of(value) for value in values}
-    if len(kinds) > 1 or not parts.kind.is_float or parts.kind.bytes < 4:
-        return "elements not all f32 or all f64"
+    results = parts.scores.result, parts.softmax.data, parts.softmax.result, parts.output.result
+    if {element_of(value) for value in results} not in WIDE:
+        return "scores, weights and sums not all f32 or all f64"
+    if None in (first.dot(site.target), second.dot(site.target)):
+        return NO_DOT
     if first.transpose_left or second.transpose_left:
         return "left operand transposed"
     sizes = (first.batch, first.rows, first.columns, first.depth, second.columns)
@@ -282,9 +304,9 @@ def _likely_cut(
     parameters: Parameters,
 ) -> Cut:
     lanes = target.lanes(parts.kind.bytes)
-    kind = parts.kind
+    first_dot, second_dot = parts.dots(target)
     keys, key_blocks = first.columns, 1
-    row_bytes = (first.depth + second.columns) * kind.bytes
+    row_bytes = first.depth * first_dot.weight.bytes + second.columns * second_dot.weight.bytes
     if keys * row_bytes > target.l2_bytes // 2 and not parts.changed_weights:
         key_blocks = blocks(keys * row_bytes, target.l2_bytes // 2)
         keys = blocks(blocks(keys, key_blocks), lanes) * lanes
@@ -308,10 +330,10 @@ def _likely_cut(
     groups = blocks(row_blocks, blocks(row_blocks, min(groups, row_blocks)))
     groups = parameters.number("groups", groups, range(1, row_blocks + 1))
 
-    def tiling(columns: int, depth: int, name: str) -> Tiling:
-        vectors = blocks(columns, lanes)
-        widest = most_vectors(target, rows, depth * vectors * target.vector_bytes)
-        usual = choose_tiling(target, 1, rows, vectors, depth, widest)
+    def tiling(columns: int, depth: int, dot: Dot, name: str) -> Tiling:
+        vectors, steps = blocks(columns, lanes), dot.steps(depth)
+        widest = most_vectors(target, rows, steps * vectors * dot.step_bytes(target))
+        usual = choose_tiling(target, 1, rows, vectors, steps, widest, dot=dot)
         names = ("", f"{name}_rows", f"{name}_vectors")
         return tile_parameters(parameters, usual, 1, rows, vectors, names)
 
@@ -321,6 +343,6 @@ def _likely_cut(
         groups,
         keys,
         key_blocks,
-        tiling(keys, first.depth, "score"),
-        tiling(second.columns, keys, "output"),
+        tiling(keys, first.depth, first_dot, "score"),
+        tiling(second.columns, keys, second_dot, "output"),
     )

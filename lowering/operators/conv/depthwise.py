@@ -3,11 +3,11 @@ Depthwise convolution of blocked images: every channel with its own filter.
 
     for image, block of channels, tile of positions:          # the threads share these
         registers [positions] = 0
-        for row of the filter:
+        for group of rows of the filter:
             for column of the image that the tile meets:
                 load its vector once, use it for every tap of the row that meets it
 
-Lanes are channels.
+Lanes are channels. A group is one row, or two of bf16, whose elements of a channel lie in one lane.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.loops.dots import NO_DOT, Dot, channel_dot
+from xrelay.lowering.loops.dots import NO_DOT, ChannelDot, channel_dot
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, converted, emit_tiles
 from xrelay.lowering.loops.tiling import (
@@ -53,7 +53,7 @@ def _refusal(site: Site) -> str | None:
     )
 
 
-def _dot(conv: Convolution, target: Target) -> Dot | None:
+def _dot(conv: Convolution, target: Target) -> ChannelDot | None:
     """How its products are summed; None where only general code does so."""
     return channel_dot(target, conv.image, conv.weight, conv.kind)
 
@@ -65,13 +65,15 @@ def _spacing(site: Site) -> Spacing:
 
 def _tiling(conv: Convolution, target: Target) -> Tiling:
     """The width of tiles that computes the fewest positions twice; among equals the widest."""
-    height, width = conv.positions
+    (height, width), dot = conv.positions, _dot(conv, target)
+    assert dot is not None
+    steps = dot.steps(conv.taps[0])
     registers = target.vector_registers - conv.taps[1] - 4
     best: Tiling | None = None
     for columns in range(1, max(1, min(width, registers, MOST_COLUMNS)) + 1):
         met = (columns - 1) * conv.strides[1] + (conv.taps[1] - 1) * conv.dilation[1] + 1
         row = columns * conv.taps[1] / MULTIPLY_ADDS_PER_CYCLE + (met + conv.taps[1]) * LOAD_CYCLES
-        cycles = height * blocks(width, columns) * (conv.taps[0] * row + TILE_CYCLES + columns)
+        cycles = height * blocks(width, columns) * (steps * row + TILE_CYCLES + columns)
         if best is None or cycles <= best.cycles:
             best = Tiling(1, columns, 1, cycles)
     assert best is not None
@@ -105,11 +107,12 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     dot, lanes, out_shape = _dot(conv, ctx.target), conv.out_lanes, shape_of(op.result)
     assert dot is not None and lanes is not None
     image = with_zeros(ctx, op.data, conv.halo, dot.image)
-    weights = ctx.packed(op.weight, DepthwiseBlocks(lanes))
+    weights = ctx.packed(op.weight, DepthwiseBlocks(lanes, dot.group))
     tiling = _tile(conv, ctx.target, ctx.parameters)
     strides = image.format.strides
     top, left, _, _ = conv.pads
     rows, columns = conv.taps
+    step = lanes * dot.group
 
     def tile(where: TileAt, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
         (n, block, _), y, x = where.place, where.y, where.x
@@ -121,25 +124,36 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             ),
         )
         pixels = b.address(image.pointer, start, dot.image.storage)
-        filters = b.address(weights, b.mul(block, rows * columns * lanes), dot.weight.storage)
+        filters = b.address(
+            weights, b.mul(block, dot.steps(rows) * columns * step), dot.weight.storage
+        )
 
-        def filter_row(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            result = list(totals)
-            line = b.address(pixels, b.mul(i, conv.dilation[0] * strides[2]), dot.image.storage)
-            taps = b.address(filters, b.mul(i, columns * lanes), dot.weight.storage)
-            factors = [dot.weights(b, taps, j * lanes, lanes) for j in range(columns)]
+        def filter_rows(group: Index, totals: Sequence[SSAValue], count: int) -> Sequence[SSAValue]:
+            result, first = list(totals), b.mul(group, dot.group)
+            lines = [
+                b.address(
+                    pixels,
+                    b.mul(b.add(first, i), conv.dilation[0] * strides[2]),
+                    dot.image.storage,
+                )
+                for i in range(count)
+            ]
+            taps = b.address(filters, b.mul(group, columns * step), dot.weight.storage)
+            factors = [dot.weights(b, taps, j * step, lanes) for j in range(columns)]
             met: dict[int, list[tuple[int, int]]] = {}
             for p in range(tiling.columns):
                 for j in range(columns):
                     column = p * conv.strides[1] + j * conv.dilation[1]
                     met.setdefault(column, []).append((p, j))
             for column in sorted(met):
-                vector = dot.factor(b, line, column * strides[3], lanes, 1)
+                vector = dot.column(b, lines, column * strides[3], lanes)
                 for p, j in met[column]:
                     result[p] = dot.step(b, vector, factors[j], result[p])
             return result
 
-        return b.fold(0, rows, 1, sums, filter_row)
+        groups, rest = divmod(rows, dot.group)
+        sums = b.fold(0, groups, 1, sums, lambda i, totals: filter_rows(i, totals, dot.group))
+        return filter_rows(groups, sums, rest) if rest else sums
 
     def place_of(place: Place, y: Index, x: Index, _: Index, __: int) -> Position:
         n, block, _ = place

@@ -68,7 +68,7 @@ func.func @moves(%x: tensor<1x4x4x4xui8>) -> tensor<1x4x2x2xui8> {
   return %3 : tensor<1x4x2x2xui8>
 }
 
-// CHECK-LABEL: func.func @keep_numbers(%x: tensor<1x2x4x4xui8>, %u: tensor<f32>, %w: tensor<2x2x1x1xf32>) -> (tensor<1x2x4x4xui8>, tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>) {
+// CHECK-LABEL: func.func @keep_numbers(%x: tensor<1x2x4x4xui8>, %u: tensor<f32>, %w: tensor<2x2x1x1xf32>) -> (tensor<1x2x4x4xui8>, tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) {
 // CHECK-NEXT: [[V0:%.*]] = relay.constant dense<5.000000e-01> : tensor<f32>
 // CHECK-NEXT: [[V1:%.*]] = relay.constant dense<2.500000e-01> : tensor<f32>
 // CHECK-NEXT: [[V2:%.*]] = relay.constant dense<3> : tensor<i32>
@@ -77,10 +77,10 @@ func.func @moves(%x: tensor<1x4x4x4xui8>) -> tensor<1x4x2x2xui8> {
 // CHECK-NEXT: [[V5:%.*]] = relay.qnn.dequantize %x, %u, [[V2]] : (tensor<1x2x4x4xui8>, tensor<f32>, tensor<i32>) -> tensor<1x2x4x4xf32>
 // CHECK-NEXT: [[V6:%.*]] = relay.nn.global_max_pool2d [[V5]] : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
 // CHECK-NEXT: [[V7:%.*]] = relay.nn.conv2d [[V3]], %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
-// CHECK-NEXT: [[V8:%.*]] = relay.nn.global_avg_pool2d [[V3]] : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
-// CHECK-NEXT: func.return [[V4]], [[V6]], [[V7]], [[V8]] : tensor<1x2x4x4xui8>, tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>
+// CHECK-NEXT: [[V8:%.*]] = relay.nn.avg_pool2d [[V3]] {pool_size = array<i64: 3, 3>, padding = array<i64: 1, 1, 1, 1>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+// CHECK-NEXT: func.return [[V4]], [[V6]], [[V7]], [[V8]] : tensor<1x2x4x4xui8>, tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
 // CHECK-NEXT: }
-func.func @keep_numbers(%x: tensor<1x2x4x4xui8>, %u: tensor<f32>, %w: tensor<2x2x1x1xf32>) -> (tensor<1x2x4x4xui8>, tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>) {
+func.func @keep_numbers(%x: tensor<1x2x4x4xui8>, %u: tensor<f32>, %w: tensor<2x2x1x1xf32>) -> (tensor<1x2x4x4xui8>, tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) {
   %s = relay.constant dense<0.5> : tensor<f32>
   %t = relay.constant dense<0.25> : tensor<f32>
   %z = relay.constant dense<3> : tensor<i32>
@@ -89,8 +89,32 @@ func.func @keep_numbers(%x: tensor<1x2x4x4xui8>, %u: tensor<f32>, %w: tensor<2x2
   %2 = relay.qnn.dequantize %x, %u, %z : (tensor<1x2x4x4xui8>, tensor<f32>, tensor<i32>) -> tensor<1x2x4x4xf32>
   %3 = relay.nn.global_max_pool2d %2 : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
   %4 = relay.nn.conv2d %0, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  %5 = relay.nn.global_avg_pool2d %0 : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
-  return %1, %3, %4, %5 : tensor<1x2x4x4xui8>, tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>
+  %5 = relay.nn.avg_pool2d %0 {pool_size = array<i64: 3, 3>, padding = array<i64: 1, 1, 1, 1>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %1, %3, %4, %5 : tensor<1x2x4x4xui8>, tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
+}
+
+// Means are sums with a smaller scale, of windows those of a convolution by ones.
+// CHECK-LABEL: func.func @means
+// CHECK: [[WIDE:%.*]] = relay.cast %x {dtype = i32}
+// CHECK-NEXT: [[SUM:%.*]] = relay.sum [[WIDE]] {axis = array<i64: 2, 3>, keepdims = true} : (tensor<1x2x4x4xi32>) -> tensor<1x2x1x1xi32>
+// CHECK: [[ZEROS:%.*]] = relay.constant dense<48> : tensor<i32>
+// CHECK-NEXT: [[TOTAL:%.*]] = relay.subtract [[SUM]], [[ZEROS]]
+// CHECK: [[SMALL:%.*]] = relay.constant dense<3.125000e-02> : tensor<f32>
+// CHECK-NEXT: {{%.*}} = relay.qnn.requantize [[TOTAL]], [[SMALL]]
+// CHECK: [[ONES:%.*]] = relay.constant dense<1> : tensor<2x1x2x2xi8>
+// CHECK: [[SUMS:%.*]] = relay.qnn.conv2d %x, [[ONES]], {{.*}} {out_dtype = i32, strides = array<i64: 2, 2>, padding = array<i64: 0, 0, 0, 0>, groups = 2 : i64}
+// CHECK: [[SMALL:%.*]] = relay.constant dense<1.250000e-01> : tensor<f32>
+// CHECK: {{%.*}} = relay.qnn.requantize [[SUMS]], [[SMALL]]
+func.func @means(%x: tensor<1x2x4x4xui8>) -> (tensor<1x2x1x1xui8>, tensor<1x2x2x2xui8>) {
+  %s = relay.constant dense<0.5> : tensor<f32>
+  %t = relay.constant dense<0.25> : tensor<f32>
+  %z = relay.constant dense<3> : tensor<i32>
+  %0 = relay.qnn.dequantize %x, %s, %z : (tensor<1x2x4x4xui8>, tensor<f32>, tensor<i32>) -> tensor<1x2x4x4xf32>
+  %1 = relay.nn.global_avg_pool2d %0 : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
+  %2 = relay.qnn.quantize %1, %t, %z {out_dtype = ui8} : (tensor<1x2x1x1xf32>, tensor<f32>, tensor<i32>) -> tensor<1x2x1x1xui8>
+  %3 = relay.nn.avg_pool2d %0 {pool_size = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
+  %4 = relay.qnn.quantize %3, %t, %z {out_dtype = ui8} : (tensor<1x2x2x2xf32>, tensor<f32>, tensor<i32>) -> tensor<1x2x2x2xui8>
+  return %2, %4 : tensor<1x2x1x1xui8>, tensor<1x2x2x2xui8>
 }
 
 // The largest of no elements is an infinity.

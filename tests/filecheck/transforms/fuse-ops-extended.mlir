@@ -1,5 +1,6 @@
 // RUN: xdsl-opt -p 'fuse-ops{rules=extended}' %s | filecheck %s
 // RUN: xdsl-opt -p 'fuse-ops{rules=extended},fuse-ops{rules=extended}' %s | filecheck %s
+// RUN: xdsl-opt -p fuse-ops %s | filecheck %s --check-prefix=RELAY
 
 // Rules 38 and 39: softmax that is written out is one function.
 func.func @written_softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -317,3 +318,30 @@ func.func @keep_dependent(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    func.return %3 : tensor<8x8xf32>
 // CHECK-NEXT:  }
+
+// Rule 43: what follows a normalisation works on its registers. Two users are two kernels.
+// CHECK-LABEL: func.func @quantised_normalisation
+// CHECK: relay.fused %x, %g, %b
+// CHECK: relay.nn.layer_norm
+// CHECK-NEXT: relay.round
+// CHECK-NEXT: relay.cast
+// CHECK-NEXT: relay.yield
+// CHECK: func.return
+// RELAY-LABEL: func.func @quantised_normalisation
+// RELAY: relay.nn.layer_norm
+// RELAY-NEXT: relay.yield
+func.func @quantised_normalisation(%x: tensor<4x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<4x8xui8> {
+  %0 = relay.nn.layer_norm %x, %g, %b : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = relay.round %0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = relay.cast %1 {dtype = ui8} : (tensor<4x8xf32>) -> tensor<4x8xui8>
+  return %2 : tensor<4x8xui8>
+}
+
+// CHECK-LABEL: func.func @keep_normalisation_that_more_use
+// CHECK: relay.nn.layer_norm
+// CHECK-NEXT: relay.yield
+func.func @keep_normalisation_that_more_use(%x: tensor<4x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xui8>) {
+  %0 = relay.nn.layer_norm %x, %g, %b : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = relay.cast %0 {dtype = ui8} : (tensor<4x8xf32>) -> tensor<4x8xui8>
+  return %0, %1 : tensor<4x8xf32>, tensor<4x8xui8>
+}

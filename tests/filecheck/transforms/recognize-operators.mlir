@@ -230,6 +230,33 @@ func.func @attention(%q: tensor<4x6xf32>, %k: tensor<4x6xf32>, %v: tensor<4x6xf3
   return %12 : tensor<4x6xf32>
 }
 
+// Rounded operands, weights and results: what is rounded where it is computed stays outside.
+// COMPOSITE-LABEL: func.func @attention_of_bf16
+// COMPOSITE-NEXT: [[K:%.*]] = relay.cast %k {dtype = bf16}
+// COMPOSITE-NEXT: [[A:%.*]] = relay.composite "attention" %q, [[K]], %v : (tensor<2x4x3xf32>, tensor<2x3x4xbf16>, tensor<4x2x3xf32>) -> tensor<4x2x3xbf16>
+// COMPOSITE: relay.multiply
+// COMPOSITE-NEXT: relay.cast
+// COMPOSITE: relay.nn.softmax
+// COMPOSITE-NEXT: relay.cast
+// COMPOSITE: relay.transpose
+// COMPOSITE-NEXT: relay.cast
+// COMPOSITE: func.return [[A]]
+func.func @attention_of_bf16(%q: tensor<2x4x3xf32>, %k: tensor<2x3x4xf32>, %v: tensor<4x2x3xf32>) -> tensor<4x2x3xbf16> {
+  %scale = relay.constant dense<0.5> : tensor<f32>
+  %0 = relay.multiply %q, %scale : (tensor<2x4x3xf32>, tensor<f32>) -> tensor<2x4x3xf32>
+  %1 = relay.cast %0 {dtype = bf16} : (tensor<2x4x3xf32>) -> tensor<2x4x3xbf16>
+  %2 = relay.cast %k {dtype = bf16} : (tensor<2x3x4xf32>) -> tensor<2x3x4xbf16>
+  %3 = relay.nn.batch_matmul %1, %2 {out_dtype = f32} : (tensor<2x4x3xbf16>, tensor<2x3x4xbf16>) -> tensor<2x4x4xf32>
+  %4 = relay.nn.softmax %3 : (tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %5 = relay.cast %4 {dtype = bf16} : (tensor<2x4x4xf32>) -> tensor<2x4x4xbf16>
+  %6 = relay.transpose %v {axes = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  %7 = relay.cast %6 {dtype = bf16} : (tensor<2x4x3xf32>) -> tensor<2x4x3xbf16>
+  %8 = relay.nn.batch_matmul %5, %7 {out_dtype = f32} : (tensor<2x4x4xbf16>, tensor<2x4x3xbf16>) -> tensor<2x4x3xf32>
+  %9 = relay.cast %8 {dtype = bf16} : (tensor<2x4x3xf32>) -> tensor<2x4x3xbf16>
+  %10 = relay.transpose %9 {axes = array<i64: 1, 0, 2>} : (tensor<2x4x3xbf16>) -> tensor<4x2x3xbf16>
+  return %10 : tensor<4x2x3xbf16>
+}
+
 // The root of the scale on both sides, slices of one projection, a mask that chooses, zeros for rows
 // without scores. What scales and moves operands is inside.
 // COMPOSITE-LABEL: func.func @attention_of_a_projection

@@ -5,6 +5,7 @@ from math import inf, sqrt
 
 import numpy as np
 from graphs import Graph
+from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
@@ -12,6 +13,7 @@ from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp, WhereOp
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import Array
 
 LENGTHS = (1, 5, 64, 127, 197)
@@ -20,6 +22,7 @@ LONG = 2100
 """So many keys of some size come in blocks on all targets."""
 SCALES = ("none", "scores", "divided", "roots")
 MASKS = ("none", "added", "causal", "chosen", "filled", "added twice", "zeros for NaN")
+SHORT = {"bfloat16": bf16, "float16": f16}
 LAYOUTS = ("projection", "separate", "matrices", "by columns")
 
 
@@ -41,6 +44,8 @@ class Attention:
     in three; or heads as members of a batch, whose keys may be stored by columns.
     """
     dtype: str = "float32"
+    short: str = ""
+    """What operands of products and the result are rounded to, if to anything."""
 
     def arrays(self, g: Graph) -> tuple[Array, Array, Array]:
         """Queries, keys and values, [batch, length, heads, size]."""
@@ -122,7 +127,9 @@ class Attention:
                     (values, [self.keys, self.width]),
                 )
             )
-        scores = g.op(product(queries, keys, transpose_b=not by_columns))
+        queries, keys, values = (self.rounded(g, x) for x in (queries, keys, values))
+        options = {"out_dtype": f32} if self.short else {}
+        scores = g.op(product(queries, keys, transpose_b=not by_columns, **options))
         if self.scale == "scores":
             scores = g.op(MultiplyOp(g.constant(np.array(self.depth**-0.5, self.dtype)), scores))
         elif self.scale == "divided":
@@ -132,12 +139,17 @@ class Attention:
             shape = [self.rows, self.keys]
             members = [] if single else [self.batch * self.heads]
             weights = g.op(ReshapeOp(weights, [*members, *shape]))
-        result = g.op(product(weights, values))
+        result = g.op(product(self.rounded(g, weights), values, **options))
         if not side_by_side:
             return result
+        result = self.rounded(g, result)
         result = g.op(ReshapeOp(result, [self.batch, self.heads, self.rows, self.width]))
         result = g.op(TransposeOp(result, [0, 2, 1, 3]))
         return g.op(ReshapeOp(result, [self.batch * self.rows, self.heads * self.width]))
+
+    def rounded(self, g: Graph, value: SSAValue) -> SSAValue:
+        """A value with fewer bits, where that is asked for."""
+        return g.op(CastOp(value, SHORT[self.short])) if self.short else value
 
     def weights(self, g: Graph, scores: SSAValue, mask: SSAValue | None) -> SSAValue:
         """The softmax of masked scores."""

@@ -27,7 +27,7 @@ from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
-from xrelay.dialects.tensor.reduce import MeanOp
+from xrelay.dialects.tensor.reduce import MeanOp, SumOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StridedSliceOp, WhereOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.interpreters.arrays import element_type_of
@@ -116,6 +116,10 @@ LEFT: dict[str, tuple[tuple[int, ...], Make]] = {
     "a mean of channels": ((1, 8, 6, 6), lambda g, x: MeanOp(x, (1, 2), keepdims=True)),
     "a mean of columns": ((1, 8, 6, 6), lambda g, x: MeanOp(x, (3,), keepdims=True)),
     "a mean without axes": ((1, 8, 6, 6), lambda g, x: MeanOp(x, (2, 3))),
+    "a sum, which would be rounded otherwise": (
+        (1, 8, 6, 6),
+        lambda g, x: SumOp(x, (2, 3), keepdims=True),
+    ),
     "a part and a block": ((1, 6, 6, 6), joined(1, 8)),
     "a part between": ((1, 8, 6, 6), joined(1, 3, 4)),
     "halves": ((1, 8, 6, 6), lambda g, x: ConcatenateOp(g.op(SplitOp(x, 2, axis=1)), axis=1)),
@@ -170,6 +174,19 @@ def test_a_mean_of_integers_stays():
     op = MeanOp(zeros(g, 1, 8, 6, 6, dtype="int32"), (2, 3), keepdims=True)
     g.op(op)
     assert blocked_images(op, LANES) is None
+
+
+def test_sums_of_integers():
+    for options, expected in (
+        ({"axis": (2, 3), "keepdims": True}, True),
+        ({"axis": (2, 3)}, False),
+        ({"axis": (1, 2), "keepdims": True}, False),
+    ):
+        g = Graph()
+        image = zeros(g, 1, 8, 6, 6, dtype="int32")
+        op = SumOp(image, **options)
+        g.op(op)
+        assert blocked_images(op, LANES) == ((image,) if expected else None)
 
 
 def test_images_of_several_operands():

@@ -269,7 +269,7 @@ def test_refusals(name: str) -> None:
     ("dtype", "is_taken"), [("float16", False), ("float32", True), ("float64", True)]
 )
 def test_elements(dtype: str, is_taken: bool) -> None:
-    expected = None if is_taken else "elements not all f32 or all f64"
+    expected = None if is_taken else "scores, weights and sums not all f32 or all f64"
     assert parts.refusal(composite(attended, dtype=dtype)) == expected
 
 

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 )
 
 from xrelay.lowering.emit.elements import element
-from xrelay.lowering.emit.packing import ConvolutionPanels, MatrixPanels
+from xrelay.lowering.emit.packing import ConvolutionPanels, DepthwiseBlocks, MatrixPanels
 from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.loops.dots import channel_dot, dot_of
 
@@ -66,10 +66,12 @@ def test_lanes_with_elements_of_their_own() -> None:
             ("x86-64-v4-vnni", u8, i8, i32),
             ("x86-64", i16, i8, i32),
             ("arm", u8, i8, i32),
+            ("x86-64-v4", bf16, bf16, bf16),
             ("x86-64-v4-bf16", bf16, bf16, bf16),
         )
     ]
-    assert kinds == ["ShortChannelDot", "ShortChannelDot", "ChannelDot", "ChannelDot"]
+    expected = ["ShortChannelDot", "ShortChannelDot", "ChannelDot", "ChannelDot"]
+    assert kinds == [*expected, "BfloatChannelDot"]
 
 
 # -- packings ---------------------------------------------------------------------------------------
@@ -90,6 +92,19 @@ def test_matrix_panels_in_groups() -> None:
         assert first == -128 * int(padded[column].sum(dtype=np.int32))
         groups = packed[panel, 1:].reshape(2, 4, 4)[:, inside]
         assert (groups.reshape(-1) == padded[column]).all()
+
+
+def test_depthwise_blocks_in_groups() -> None:
+    """[channels / lanes, rows / group, columns, lanes, group]: neighbours are in a column of the filter."""
+    weights = np.random.default_rng(1).standard_normal((5, 1, 3, 2)).astype(np.float32)
+    packing = DepthwiseBlocks(4, 2)
+    packed = packing.pack(weights)
+    assert packed.shape == packing.packed_shape(weights.shape) == (2, 2, 2, 8)
+    padded = np.zeros((8, 4, 2), np.float32)
+    padded[:5, :3] = weights[:, 0]
+    for channel, row, column in np.ndindex(padded.shape):
+        found = packed[channel // 4, row // 2, column].reshape(4, 2)[channel % 4, row % 2]
+        assert found == padded[channel, row, column]
 
 
 @pytest.mark.parametrize("lanes", [1, 8])

@@ -4,6 +4,7 @@ and one `relay.qnn.dequantize` behind it. A line an operator in CPU_RULES.
 
     dequantize(x) ──► reshape, max_pool2d, …          dequantize(reshape(x))
     dequantize(x), dequantize(w) ──► conv2d, dense    dequantize(qnn.conv2d(x, w)), sums of i32
+    dequantize(x) ──► avg_pool2d, mean, …             dequantize(sum(x)), sums of i32
     dequantize(sums) + dequantize(b), one scale       dequantize(sums + b)
     quantize(dequantize(x)), one kind of integers     x
     quantize(relu(dequantize(sums)))                  maximum(requantize(sums), zero point)
@@ -34,14 +35,21 @@ from xrelay.dialects.pool.adaptive import (
     AdaptiveMaxPool2DOp,
     AdaptiveMaxPool3DOp,
 )
-from xrelay.dialects.pool.pool import GlobalMaxPool2DOp, MaxPool1DOp, MaxPool2DOp, MaxPool3DOp
+from xrelay.dialects.pool.pool import (
+    AvgPool2DOp,
+    GlobalAvgPool2DOp,
+    GlobalMaxPool2DOp,
+    MaxPool1DOp,
+    MaxPool2DOp,
+    MaxPool3DOp,
+)
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import BYTES
 from xrelay.dialects.qnn.products import QnnDenseOp
 from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import MaximumOp, MinimumOp, MultiplyOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
-from xrelay.dialects.tensor.reduce import MaxOp, MinOp
+from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, MinOp
 from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, TransposeOp
 from xrelay.dialects.tensor.unary import ClipOp, ReluOp
@@ -49,6 +57,7 @@ from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import known_array
 from xrelay.interpreters.qnn.parameters import quantized
+from xrelay.transforms.rules.quantize.averages import sums_of_means
 from xrelay.transforms.rules.quantize.axes import MORE_MOVES, RELAY_MOVES
 from xrelay.transforms.rules.quantize.moving import moved, require_elements
 from xrelay.transforms.rules.quantize.operators import RELAY_RULES
@@ -176,9 +185,14 @@ def _bias_add(op: BiasAddOp, site: Site) -> Quantized:
     return Quantized(site.emit(type(op).of([data.value, bias.value], op.properties)), kind)
 
 
+def _average(op: AvgPool2DOp | GlobalAvgPool2DOp | MeanOp, site: Site) -> Quantized:
+    return sums_of_means(op, integers(op.data, site), site)
+
+
 CPU_RULES: Mapping[type[Operation], LocalRule] = {
     **dict.fromkeys([*RELAY_MOVES, *MORE_MOVES], _same),
     **dict.fromkeys(PRODUCTS, _product),
+    **dict.fromkeys([AvgPool2DOp, GlobalAvgPool2DOp, MeanOp], _average),
     BiasAddOp: _bias_add,
     ConcatenateOp: _concatenate,
     LayoutTransformOp: _relaid,
