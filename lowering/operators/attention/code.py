@@ -45,10 +45,6 @@ class _Code:
             return blocks(length, line) * line + line
 
         self.key_dot, self.value_dot = parts.dots(ctx.target)
-        if self.value_dot.group > 1 and is_open(cut.keys):
-            int(
-                cut.keys
-            )  # Groups of a dot product are filled with zeros, of which the number is known.
         self.key_width = cut.scores.vectors * self.lanes
         self.value_width = cut.output.vectors * self.lanes
         self.keys = self.panels(self.key_dot, cut.keys, self.first.depth, self.key_width)
@@ -181,8 +177,9 @@ class _Code:
     def fill_group(self, rows: Buffer, i: Index, length: int, dot: Dot) -> None:
         """Zeros behind the elements of a row, up to the end of the last group for a dot product."""
         zero = self.b.constant(dot.image.compute, 0)
-        for k in range(length, dot.steps(length) * dot.group):
-            self.b.store(rows.pointer, self.row_offset(rows, i, k), dot.image, zero)
+        for k in range(dot.steps(length) * dot.group - length):
+            offset = self.row_offset(rows, i, self.b.add(length, k))
+            self.b.store(rows.pointer, offset, dot.image, zero)
 
     # -- products -----------------------------------------------------------------------------
 
