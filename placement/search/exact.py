@@ -18,6 +18,10 @@ from xrelay.placement.search.states import Space, State
 
 MOST_STATES = 200_000
 """How many states are looked at before a beam takes over."""
+MORE_STATES = 5_000
+"""How many states are looked at for the next best plans, or as many as the best one took."""
+SAME = 1e-9
+"""Sums of costs that differ by less, as a part of the cost of all, are the same: roundings of sums would hide ties."""
 BEAM_WIDTH = 64
 """How many states a beam keeps of those that cover as many nodes."""
 
@@ -63,26 +67,32 @@ def finished(state: State) -> Plan:
 def exact(
     problem: Problem, *, plans: int = 1, most_states: int = MOST_STATES, seconds: float = inf
 ) -> Outcome:
-    """The cheapest plans. The outcome is not complete when there are too many states or too little time."""
+    """
+    The cheapest plans; fewer than asked for when the next best ones would take long to find. The outcome is not
+    complete when there are too many states or too little time for the best one.
+    """
     space = Space(problem)
     frontier = Frontier(space, plans, problem.memory_limit is not None)
     end = time.monotonic() + seconds
     start = space.start()
     bounds = {start.covered: problem.bound(problem.everything & ~start.covered)}
-    queue: list[tuple[float, int, int, State]] = []
-    heappush(queue, (bounds[start.covered], 0, 0, start))
+    queue: list[tuple[float, int, int, State]] = [(0.0, 0, 0, start)]
+    # Without a bound there is nothing to compare roundings with.
+    unit = SAME * bounds[start.covered] or 1e-30
     found: list[Plan] = []
-    count = steps = 0
+    count, steps, most = 0, 0, most_states
     while queue and len(found) < plans:
-        least, *_, state = queue[0]
-        if steps >= most_states or (steps % 256 == 255 and time.monotonic() > end):
+        units, *_, state = queue[0]
+        if steps >= most or (steps % 256 == 255 and time.monotonic() > end):
+            if found:
+                break
             best = beam(problem, BEAM_WIDTH)
-            known = sorted([*found, *best.plans], key=lambda plan: (plan.cost, plan.chosen))
-            bound = found[0].cost if found else max(least, best.bound)
-            return Outcome(tuple(known[:1]), bound, bool(found), steps + best.steps)
+            return Outcome(best.plans, max(units * unit, best.bound), False, steps + best.steps)
         heappop(queue)
         steps += 1
         if state.covered == problem.everything:
+            if not found:
+                most = min(most_states, steps + max(steps, MORE_STATES))
             found.append(finished(state))
             continue
         for after in space.following(state):
@@ -93,7 +103,8 @@ def exact(
                     rest = problem.bound(problem.everything & ~after.covered)
                     bounds[after.covered] = rest
                 # Of equal ones those that cover more come first, then those that came first.
-                heappush(queue, (after.cost + rest, -after.covered.bit_count(), count, after))
+                total = (after.cost + rest) // unit
+                heappush(queue, (total, -after.covered.bit_count(), count, after))
     bound = found[0].cost if found else inf
     return Outcome(tuple(found), bound, True, steps)
 
