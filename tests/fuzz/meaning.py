@@ -66,7 +66,7 @@ class Meaning:
         """The first result on some of the inputs that another program computes otherwise."""
         inputs = self.inputs[number]
         found = results_of(after, inputs)
-        for place, mask in unexplained(found, expected, partial(_noisy, self.module, inputs)):
+        for place, mask in unexplained(found, expected, partial(noisy_leaves, self.module, inputs)):
             index = tuple(np.argwhere(mask)[0].tolist())
             return (
                 f"result {place}, {int(mask.sum())} of {mask.size} elements, at {list(index)}: "
@@ -88,6 +88,7 @@ def results_of(module: ModuleOp, inputs: Inputs) -> list[Array]:
     return [array for value in results for array in leaves(value)]
 
 
-def _noisy(module: ModuleOp, inputs: Inputs, noise: Any) -> list[Array]:
+def noisy_leaves(module: ModuleOp, inputs: Inputs, noise: Any) -> list[Array]:
+    """What `results_of` gives when operations have errors."""
     with np.errstate(all="ignore"):
         return [array for value in noisy_results(module, inputs, noise) for array in leaves(value)]

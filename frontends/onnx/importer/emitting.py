@@ -107,10 +107,10 @@ def require_range(
     outside = np.argwhere((known < np.array(least)) | (known > np.array(most)))
     if len(outside):
         place = tuple(outside[0])
-        ends = [np.broadcast_to(each, known.shape)[place].item() for each in (least, most)]
+        ends = [np.broadcast_to(each, known.shape)[place] for each in (least, most)]
         where = f" at {list(map(int, place))}" if place else ""
         raise OnnxImportError(
-            f"input {index} ('{what}') has the number {known[place]}{where}, accepted range is {ends}"
+            f"input {index} ('{what}') has the number {known[place]}{where}, accepted range is [{ends[0]}, {ends[1]}]"
         )
 
 

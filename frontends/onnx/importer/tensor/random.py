@@ -28,6 +28,7 @@ from xrelay.frontends.onnx.importer.node import (
 )
 from xrelay.frontends.onnx.tensors import Array, element_type_of
 from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.numerics import convert
 
 Drawn = Callable[[Node, Sequence[int]], Array]
 
@@ -54,36 +55,38 @@ def uniform(node: Node, shape: Sequence[int]) -> Array:
 
 def _uniform_between(node: Node, shape: Sequence[int]) -> Array:
     low, high = node.real("low", 0.0), node.real("high", 1.0)
-    return low + (high - low) * uniform(node, shape)
+    with np.errstate(all="ignore"):
+        return low + (high - low) * uniform(node, shape)
 
 
 def _normal(node: Node, shape: Sequence[int]) -> Array:
     mean, scale = node.real("mean", 0.0), node.real("scale", 1.0)
     _require_drawn(shape)
-    return mean + scale * _generator(node).standard_normal(shape)
+    with np.errstate(all="ignore"):
+        return mean + scale * _generator(node).standard_normal(shape)
 
 
 def _of_shape(drawn: Drawn) -> Converter:
     """Converts a generator with a shape."""
 
-    def convert(node: Node) -> SSAValue:
+    def converter(node: Node) -> SSAValue:
         shape = node.integers("shape")
         if shape is None or min(shape, default=0) < 0:
             raise OnnxImportError(f"'shape' is {shape}, expected lengths")
         return _constant(node, drawn(node, shape), _stated(node) or f32)
 
-    return convert
+    return converter
 
 
 def _like(drawn: Drawn) -> Converter:
     """Converts a generator for the shape of another tensor."""
 
-    def convert(node: Node) -> SSAValue:
+    def converter(node: Node) -> SSAValue:
         data = node.input(0)
         dtype = _stated(node) or node.element_type(data)
         return _constant(node, drawn(node, node.shape_of(data)), dtype)
 
-    return convert
+    return converter
 
 
 def _stated(node: Node) -> ElementType | None:
@@ -96,7 +99,7 @@ def _stated(node: Node) -> ElementType | None:
 def _constant(node: Node, numbers: Array, dtype: ElementType) -> SSAValue:
     if not is_float(dtype):
         raise OnnxImportError(f"its result has elements of type {dtype}, expected floating point")
-    return node.constant(numbers.astype(dtype_of(dtype)))
+    return node.constant(convert(numbers, dtype_of(dtype)))
 
 
 def bernoulli(node: Node) -> SSAValue:

@@ -87,7 +87,11 @@ def _grams(node: Node, count: int) -> list[tuple[int, int, Array]]:
 def _windows(tokens: int, length: int, skips: int, *, first_only: bool) -> Array:
     """The places of sequences of a length: [sequence, token]."""
     found: list[Array] = []
-    for step in range(1, 2 if first_only else skips + 2):
+    # From some step on there are no such sequences, however many tokens may be skipped.
+    most = 1 if first_only else min(skips + 1, max(tokens // (length - 1), 1))
+    count = most * max(tokens, 0) - (length - 1) * most * (most + 1) // 2
+    require_table((max(count, 0), length), "the places of sequences")
+    for step in range(1, most + 1):
         starts = np.arange(max(tokens - step * (length - 1), 0))
         found.append(starts[:, None] + step * np.arange(length))
     return np.concatenate(found).astype(np.int64)
