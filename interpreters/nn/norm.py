@@ -123,10 +123,12 @@ class NormFunctions(InterpreterFunctions):
         x = widen(data)
         size, axis = op.size.value.data, op.normalized_axis
         border = [(0, 0)] * x.ndim
-        border[axis] = ((size - 1) // 2, size // 2)
+        # No window reaches further than all channels.
+        before, after = (min(reach, x.shape[axis]) for reach in ((size - 1) // 2, size // 2))
+        border[axis] = before, after
         squares = np.moveaxis(np.pad(x * x, border), axis, 0)
         total = np.zeros_like(np.moveaxis(x, axis, 0))
-        for offset in range(size):
+        for offset in range(before + after + 1):
             total += squares[offset : offset + len(total)]
         scaled = total * x.dtype.type(op.alpha.value.data / size)
         divisor = (scaled + x.dtype.type(op.bias.value.data)) ** x.dtype.type(op.beta.value.data)

@@ -84,7 +84,9 @@ def remove_aliases(ops: list[Operation]) -> None:
     for op in ops:
         if isinstance(op, LetOp) and (name := name_in(op.value)) is not None:
             between = op.value.owner
-            Rewriter.replace_op(op, [], [name])
+            # A look at a tensor of one element has another type than its name.
+            is_look = name.type != op.result.type
+            Rewriter.replace_op(op, [], [op.value if is_look else name])
             while isinstance(between, OnDeviceOp | DeviceCopyOp) and not between.results[0].uses:
                 before = between.operands[0].owner
                 Rewriter.erase_op(between)

@@ -46,11 +46,22 @@ def default_domain(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
+MOST_OPSET = 2**31 - 1
+"""The greatest number of an operator set: ONNX looks schemas up by 32 bits."""
+
+
 def operator_sets(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """The operator sets of a model or function by domain: of several of one domain, the highest counts."""
+    """
+    The operator sets of a model or function by domain: of several of one domain, the highest counts. Raises
+    OnnxImportError for numbers that no operator set has.
+    """
     sets: dict[str, int] = {}
     for entry in entries:
         domain = default_domain(entry.domain)
+        if abs(entry.version) > MOST_OPSET:
+            raise OnnxImportError(
+                f"the operator set of domain '{domain}' is {entry.version}, expected at most {MOST_OPSET}"
+            )
         sets[domain] = max(entry.version, sets.get(domain, entry.version))
     return sets
 
