@@ -125,10 +125,15 @@ def _each(code: Callable[..., Any], operands: Sequence[Array]) -> Array:
     """A function of the elements of arrays that broadcast."""
     arrays = np.broadcast_arrays(*operands)
     results = [
-        code(*map(_number, elements))
+        _wrapped(code(*map(_number, elements)))
         for elements in zip(*(each.reshape(-1) for each in arrays), strict=True)
     ]
     return number_array(results, arrays[0].shape)
+
+
+def _wrapped(number: Any) -> Any:
+    """A number as 64 bits hold it; lengths of so many pin their symbols."""
+    return (number + 2**63) % 2**64 - 2**63 if type(number) is int else number
 
 
 def _divides(operands: Sequence[Array]) -> bool:

@@ -49,3 +49,18 @@ def test_coordinates_that_count_from_the_end() -> None:
     for n in (8, 11):
         x = np.arange(n * 8, dtype=np.float32).reshape(n, 8)
         assert model.run({"x": x})["z"] == x[-n, -1]
+
+
+def test_numbers_beside_lengths_have_64_bits() -> None:
+    body = """
+        factors = Constant <value_ints = [2, 1152921504606846977]> ()
+        more = Constant <value_ints = [1, 9]> ()
+        last = Constant <value_ints = [1]> ()
+        some = Mul(shape, more)
+        all = Mul(some, factors)
+        z = Gather(all, last)
+    """
+    model = xrelay.compile(lengths_of(body, "int64"), cache=False)
+    assert isinstance(model, DynamicModel)
+    found = model.run({"x": np.zeros((8, 8), np.float32)})["z"]
+    np.testing.assert_array_equal(found, np.array([72]) * np.array([2**60 + 1]))
