@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.length_scope import LEAST, MOST, Scope
+from xrelay.dialects.length_scope import LEAST, MOST, Pinned, Scope
 from xrelay.dialects.lengths import polynomial, symbol
 from xrelay.dialects.polynomials import Polynomial, number
 from xrelay.runtime.lengths import OpenLengths
@@ -37,7 +37,13 @@ MOST_PROGRAMS = 32
 
 
 def open_lengths(program: Program, scope: Scope) -> OpenLengths:
-    """What a lowered program knows about the lengths of a scope."""
+    """
+    What a lowered program knows about the lengths of a scope.
+
+    Raises Pinned where a number was asked for and somebody went on: no such program is kept, here or in the cache.
+    """
+    if scope.pinned:
+        raise Pinned(scope, frozenset(scope.pinned))
     places = {
         shape: (number, axis)
         for number, port in reversed(list(enumerate(program.inputs)))

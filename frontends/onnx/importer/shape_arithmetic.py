@@ -100,9 +100,9 @@ def computed(
         return _each(BINARY[type(op)], operands)
     if isinstance(op, unary.NegativeOp):
         return _each(neg, operands)
-    if isinstance(op, QUOTIENTS) and all((each >= 0).all() for each in operands):
+    if isinstance(op, QUOTIENTS) and _divides(operands):
         return _each(_quotient, operands)
-    if isinstance(op, REMAINDERS) and all((each >= 0).all() for each in operands):
+    if isinstance(op, REMAINDERS) and _divides(operands):
         return _each(mod, operands)
     if isinstance(op, reductions.ProdOp) and not type_.get_shape():
         return number_array([reduce(mul, operands[0].reshape(-1), 1)], ())
@@ -125,10 +125,21 @@ def _each(code: Callable[..., Any], operands: Sequence[Array]) -> Array:
     """A function of the elements of arrays that broadcast."""
     arrays = np.broadcast_arrays(*operands)
     results = [
-        code(*map(_number, elements))
+        _wrapped(code(*map(_number, elements)))
         for elements in zip(*(each.reshape(-1) for each in arrays), strict=True)
     ]
     return number_array(results, arrays[0].shape)
+
+
+def _wrapped(number: Any) -> Any:
+    """A number as 64 bits hold it; lengths of so many pin their symbols."""
+    return (number + 2**63) % 2**64 - 2**63 if type(number) is int else number
+
+
+def _divides(operands: Sequence[Array]) -> bool:
+    """Whether a quotient is rounded alike in all operators, and there is one."""
+    numbers, divisors = operands
+    return bool((numbers >= 0).all()) and bool((divisors > 0).all())
 
 
 def _quotient(lhs: int, rhs: int) -> int:

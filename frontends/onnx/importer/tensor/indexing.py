@@ -36,7 +36,12 @@ def from_start(node: Node, indices: SSAValue, length: int | Sequence[int]) -> SS
     """
     known = node.known_value(indices)
     if known is not None and (is_open(length) or has_lengths(known)):
-        moved = [each + length if each < 0 else each for each in known.reshape(-1)]
+        stated = (
+            number_array(length) if isinstance(length, Sequence) else number_array([length], ())
+        )
+        dims = np.broadcast_to(stated, known.shape).reshape(-1)
+        pairs = zip(known.reshape(-1), dims, strict=True)
+        moved = [each + dim if each < 0 else each for each, dim in pairs]
         return node.constant(number_array(moved, known.shape))
     if is_open(length) and node.element_type(indices) == i64:
         lengths = number_array([cast(int, length)], ())
