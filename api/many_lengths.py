@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("xrelay.lengths")
 
+MOST_PLANNED = 1 << 32
+"""So many bytes are taken for lengths that may come; beyond, as many as those of a call need."""
 MOST_PROGRAMS = 32
 """How many programs a model keeps for many lengths."""
 
@@ -72,9 +74,10 @@ def open_lengths(program: Program, scope: Scope) -> OpenLengths:
 
 
 def _planned(scope: Scope, size: Polynomial) -> Polynomial:
-    """The bytes of a workspace: where all lengths have a range, so many as the greatest of them need."""
+    """The bytes of a workspace: where all lengths have a range, so many as the greatest of them need, within reason."""
     most = scope.bounds(size)[1]
-    return number(int(most)) if scope.symbols_in(size) <= set(scope.stated) else size
+    is_planned = scope.symbols_in(size) <= set(scope.stated) and most <= MOST_PLANNED
+    return number(int(most)) if is_planned else size
 
 
 def _shape(port: Port) -> tuple[Polynomial, ...]:
@@ -95,6 +98,8 @@ class ManyLengths:
         self._compiled = compiled
         self._ranges = ranges
         self._lock = Lock()
+        self._compiling = Lock()
+        """One program is compiled at a time: it may serve those who wait."""
         self._programs: list[tuple[dict[str, InputValue], Model]] = []
         """With the elements of inputs that they were made for."""
         self._numbers: set[str] = set()
@@ -102,20 +107,32 @@ class ManyLengths:
 
     def model(self, shapes: Mapping[str, Known]) -> Model | None:
         """A model for shapes, on the code of a program for many; None where that cannot be."""
-        with self._lock:
-            programs = list(self._programs)
         values = {name: each for name, each in shapes.items() if isinstance(each, InputValue)}
         taken = [each for each in shapes.values() if not isinstance(each, InputValue)]
+        found = self._known(values, taken)
+        if found is not None:
+            return found
+        with self._compiling:
+            # What another thread has compiled meanwhile may serve these lengths as well.
+            found = self._known(values, taken)
+            program = self._program(shapes) if found is None else None
+            if program is None:
+                return found
+            with self._lock:
+                self._programs = [(values, program), *self._programs[: MOST_PROGRAMS - 1]]
+        return program.at(taken)
+
+    def _known(
+        self, values: Mapping[str, InputValue], taken: Sequence[Sequence[int]]
+    ) -> Model | None:
+        """A model on the code of a program that was compiled."""
+        with self._lock:
+            programs = list(self._programs)
         for known, program in programs:
             found = program.at(taken) if known == values else None
             if found is not None:
                 return found
-        program = self._program(shapes)
-        if program is None:
-            return None
-        with self._lock:
-            self._programs = [(values, program), *self._programs[: MOST_PROGRAMS - 1]]
-        return program.at(taken)
+        return None
 
     def _program(self, shapes: Mapping[str, Known]) -> Model | None:
         """A new program for the shapes and others; None where all lengths have to be numbers."""

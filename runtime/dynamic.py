@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TypeAlias
+from typing import SupportsIndex, TypeAlias, cast
 
 import numpy.typing as npt
 
@@ -75,6 +75,15 @@ class Specialisation:
 
 _Key: TypeAlias = tuple[tuple[Known, ...], bool]
 """What a program is for, and whether for that alone."""
+
+
+def _is_shape(value: object) -> bool:
+    """Whether somebody has given lengths."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        return False
+    return all(isinstance(each, SupportsIndex) for each in cast(Sequence[object], value))
+
+
 Specialise: TypeAlias = Callable[[dict[str, Known]], Model | PartitionedModel]
 """Compiles the model for the shapes, or the elements, of all inputs."""
 
@@ -155,9 +164,15 @@ class DynamicModel:
         Raises ModelError for shapes that are not those of all inputs, and what `xrelay.compile` raises.
         """
         specs = self.signature.inputs
-        if set(shapes) != {spec.name for spec in specs}:
-            raise ModelError(f"shapes are given of {few(shapes)}; the model takes {few(specs)}")
+        given_names = list(shapes or {})
+        if set(given_names) != {spec.name for spec in specs}:
+            raise ModelError(
+                f"shapes are given of {few(given_names) or 'no input'}, expected those of all inputs: {few(specs)}"
+            )
         given = [shapes[spec.name] for spec in specs]
+        for spec, each in zip(specs, given, strict=True):
+            if not isinstance(each, InputValue) and not _is_shape(each):
+                raise ModelError(f"the shape of '{spec.name}' is {each!r}, expected whole numbers")
         key = [each if isinstance(each, InputValue) else tuple(each) for each in given]
         self._check_shapes([each.shape if isinstance(each, InputValue) else each for each in key])
         return self._program(key, alone=True).model

@@ -91,7 +91,7 @@ def test_dtypes_and_names_are_checked() -> None:
         model.run({"x": x.astype(np.float64), "y": y})
     with pytest.raises(ModelError, match="missing input 'y'; the model takes"):
         model.run({"x": x})
-    with pytest.raises(ModelError, match="shapes are given of x; the model takes"):
+    with pytest.raises(ModelError, match="shapes are given of x, expected those of all inputs"):
         model.specialise({"x": (2, 3)})
 
 
