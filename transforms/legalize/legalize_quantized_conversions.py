@@ -4,6 +4,7 @@
     %0 = relay.qnn.quantize %x, %s, %z       relay.cast (round (%x / %s) + %z) to ui8, which clamps
 
     %0 = relay.qnn.dequantize %q, %s, %z     (cast %q to f32 - %z) * %s, for each operator that uses it
+         (%z that is not known is taken off 32-bit integers, which may wrap around)
 
     %0 = relay.qnn.requantize %q, %s, …      relay.cast (round (cast %q to f32 * (%s / %t)) + %z)
          (in f32 or f64, halves to even)
@@ -42,6 +43,9 @@ from xrelay.transforms.rules.emitting import cast
 from xrelay.transforms.rules.folding import folded
 from xrelay.transforms.rules.rewriting import Emitter, apply_rule
 
+EXACT = 2**23
+"""Whole numbers below this differ by numbers that f32 has."""
+
 
 def _along(emit: Emitter, parameter: SSAValue, axis: int, like: SSAValue) -> SSAValue:
     """A scale or zero point, in a shape that broadcasts with a tensor."""
@@ -54,6 +58,12 @@ def _along(emit: Emitter, parameter: SSAValue, axis: int, like: SSAValue) -> SSA
 def _has_only(value: SSAValue, number: float) -> bool:
     known = known_array(value)
     return known is not None and bool(np.all(known == number))
+
+
+def _is_small(zero: SSAValue) -> bool:
+    """Whether differences of bytes and a zero point are numbers of f32, and do not wrap around in 32 bits."""
+    known = known_array(zero)
+    return known is not None and bool(np.all(np.abs(known.astype(np.int64)) < EXACT))
 
 
 def _minus_zero_point(
@@ -89,7 +99,11 @@ def dequantized(op: QnnDequantizeOp, emit: Emitter) -> SSAValue | None:
     """(q - zero point) * scale"""
     if element_type_of(op.data) == i32 and not _has_only(op.input_zero_point, 0):
         return None
-    centered = _minus_zero_point(emit, op.data, op.input_zero_point, op.channel_axis, f32)
+    if _is_small(op.input_zero_point):
+        centered = _minus_zero_point(emit, op.data, op.input_zero_point, op.channel_axis, f32)
+    else:
+        whole = _minus_zero_point(emit, op.data, op.input_zero_point, op.channel_axis, i32)
+        centered = emit(CastOp(whole, f32))
     return emit(MultiplyOp(centered, _along(emit, op.input_scale, op.channel_axis, op.data)))
 
 

@@ -236,10 +236,12 @@ def dropout_with_mode(node: Node) -> list[SSAValue]:
     if not node.has_input(2) or not node.known(2, "training_mode").any():
         node.ignore("seed")
         return _undropped(node)
-    given = node.known(1, "ratio") if node.has_input(1) else np.array(0.5)
-    if given.size != 1:
-        raise OnnxImportError(f"input 1 ('ratio') has {given.size} elements, expected one")
-    ratio = float(given.item())
+    ratio = 0.5
+    if node.has_input(1):
+        given = node.known(1, "ratio")
+        if given.size != 1:
+            raise OnnxImportError(f"input 1 ('ratio') has {given.size} elements, expected one")
+        ratio = float(given.item())
     if not 0 <= ratio < 1:
         raise OnnxImportError(f"input 1 ('ratio') is {ratio}, expected a number in [0, 1)")
     data = node.input(0)
