@@ -45,11 +45,12 @@ from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.transforms.rules.emitting import reshaped
 from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
 
 
 def _reshaped(emit: Emitter, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    return value if shape_of(value) == shape else emit(ReshapeOp(value, shape))
+    return value if shape_of(value) == shape else reshaped(emit, value, shape)
 
 
 def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> SSAValue | None:

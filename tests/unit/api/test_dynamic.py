@@ -434,3 +434,24 @@ def test_shapes_of_many_elements_are_taken_for_data() -> None:
     with pytest.raises(OnnxImportError, match=r"'input'\) is not a constant\n.*--interpret"):
         xrelay.compile(large, cache=False)
     assert xrelay.interpret(large, {"x": np.repeat([0, 1], [250, 7])})["z"].shape == (7,)
+
+
+def test_attention_to_nothing() -> None:
+    """What joins the axes of a batch has no elements either."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17]> g (float[b, s, 32] x) => (float[b, s, 32] y)
+        <int64[4] heads = {0, 0, 4, 8}, int64[3] joined = {0, 0, 32}> {
+            r = Reshape(x, heads)
+            q = Transpose<perm = [0, 2, 1, 3]>(r)
+            k = Transpose<perm = [0, 2, 3, 1]>(r)
+            scores = MatMul(q, k)
+            weights = Softmax<axis = -1>(scores)
+            o = MatMul(weights, q)
+            t = Transpose<perm = [0, 2, 1, 3]>(o)
+            y = Reshape(t, joined)
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for shape in ((2, 0, 32), (0, 3, 32), (2, 3, 32)):
+        (found,) = compiled.run({"x": np.ones(shape, np.float32)}).values()
+        np.testing.assert_allclose(found, np.ones(shape), rtol=1e-6)
