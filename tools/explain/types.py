@@ -92,6 +92,8 @@ def _reason(
         return "as the model states it"
     if name == "cast":
         return "between both"
+    if isinstance(op, CompositeOp):
+        return "as the operators in it"
     category = categories.get(name, Category.FOLLOW if name in MOVES else Category.NEVER)
     narrow = any(options.precision in each for each in operands)
     match category:

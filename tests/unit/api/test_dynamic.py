@@ -13,6 +13,7 @@ import pytest
 from onnx import parser
 
 import xrelay
+from xrelay import compiler
 from xrelay.frontends.onnx import OnnxImportError
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.errors import ModelError
@@ -455,3 +456,31 @@ def test_attention_to_nothing() -> None:
     for shape in ((2, 0, 32), (0, 3, 32), (2, 3, 32)):
         (found,) = compiled.run({"x": np.ones(shape, np.float32)}).values()
         np.testing.assert_allclose(found, np.ones(shape), rtol=1e-6)
+
+
+OPEN_ROWS = """<ir_version: 8, opset_import: ["": 17]> g (float[n, 40] x) => (float[n, 40] y) {
+    e = Exp(x)
+    y = Softmax<axis = -1>(e)
+}"""
+
+
+def test_ranges_of_more_than_there_is_take_what_a_call_needs() -> None:
+    """The workspace for the greatest length would have 10 TB."""
+    compiled = xrelay.compile(parser.parse_model(OPEN_ROWS), shapes={"n": (1, 2**36)}, cache=False)
+    (found,) = compiled.run({"x": np.zeros((3, 40), np.float32)}).values()
+    np.testing.assert_allclose(found, np.full((3, 40), 1 / 40), rtol=1e-6)
+
+
+def test_threads_wait_for_a_program_that_serves_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    compile_code = compiler.compile_code
+
+    def counted(*args: Any, **options: Any) -> Any:
+        made.append(args)
+        return compile_code(*args, **options)
+
+    monkeypatch.setattr(compiler, "compile_code", counted)
+    compiled = xrelay.compile(parser.parse_model(OPEN_ROWS), cache=False)
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(lambda n: compiled.run({"x": np.zeros((n, 40), np.float32)}), range(2, 8)))
+    assert len(made) == 1
