@@ -195,11 +195,13 @@ def _compile_own(
     @collector_paused()
     def code() -> ModelCode:
         from xrelay.compiler import compile_code, read_model
+        from xrelay.program_weights import require_weights
         from xrelay.specialise import require_known_inputs
 
         progress("read the model")
         module, name = read_model(model, shapes, options.limits)
         require_known_inputs(module)
+        require_weights(module, model)
         return compile_code(module, name, options, progress, scope)
 
     return load_or_compile(place, lambda: with_room(code), progress)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
-from xdsl.utils.hints import isa
 
 from xrelay import deep
 from xrelay.analysis.facts.dominance import check_dominance
@@ -29,8 +26,6 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.fusion.plan import FusionOptions
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.collector import collector_paused
-from xrelay.dialects.core.blob import Blob, BlobAttr
-from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import hint
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
@@ -42,14 +37,15 @@ from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program.options import KernelOptions
-from xrelay.lowering.program.program import CONSTANTS_ATTRIBUTE, Program, Step, lower_function
+from xrelay.lowering.program.program import Program, Step, lower_function
 from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.many_lengths import open_lengths
 from xrelay.memory import require_memory
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.places import Places, verify_failure
-from xrelay.precision import BFLOAT, FULL, PRECISIONS, multiplies
+from xrelay.precision import BFLOAT, FULL, PRECISIONS, known_operators, multiplies
 from xrelay.program_parser import ProgramParser
+from xrelay.program_weights import attach_side_file
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import ALIGNMENT, aligned_bytes
@@ -268,66 +264,13 @@ def check_strings(text: str, name: str) -> None:
             raise CompileError(f"'{name}', line {line}: expected a complete string literal")
 
 
-def attach_side_file(module: ModuleOp, path: Path) -> None:
-    """
-    Gives the constants of a program in a file the bytes that lie beside it, where there are any.
-
-    Raises DiagnosticException (ModelError) for a damaged file.
-    """
-    if not missing_weights(module):
-        return
-    from xrelay.runtime.weights import read_weights, weights_path
-
-    side_file = weights_path(path)
-    if os.path.exists(side_file):
-        attach_weights(module, read_weights(side_file))
-
-
-def attach_weights(module: ModuleOp, weights: Mapping[str, bytes | memoryview]) -> None:
-    """Gives the constants that name their bytes these bytes."""
-    for op, blob in missing_weights(module):
-        blob.data = weights.get(blob.key)
-        op.verify()
-
-
-def supplied_weights(module: ModuleOp) -> dict[str, bytes | memoryview]:
-    """The bytes of the large constants of a relay module or a lowered one, by digest."""
-    values: list[Attribute] = [op.value for op in walk(module) if isinstance(op, ConstantOp)]
-    table = module.attributes.get(CONSTANTS_ATTRIBUTE)
-    if isa(table, ArrayAttr[DictionaryAttr]):
-        values.extend(entry.data["value"] for entry in table.data)
-    blobs = [value.data for value in values if isinstance(value, BlobAttr)]
-    return {blob.key: blob.data for blob in blobs if blob.data is not None}
-
-
-def missing_weights(module: ModuleOp) -> list[tuple[ConstantOp, Blob]]:
-    """The constants that name their bytes and do not have them."""
-    return [
-        (op, op.value.data)
-        for op in walk(module)
-        if isinstance(op, ConstantOp)
-        and isinstance(op.value, BlobAttr)
-        and op.value.data.data is None
-    ]
-
-
-def require_weights(module: ModuleOp) -> None:
-    """Raises CompileError unless the constants have their bytes."""
-    missing = missing_weights(module)
-    if missing:
-        raise CompileError(
-            f"the bytes of constants are missing, of {missing[0][1].key} for one of {len(missing)}: the file "
-            "that holds the weights, NAME.mlir.weights.npz beside NAME.mlir, is not there or belongs to another program"
-        )
-
-
 def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
     """What happens to a relay module before it is fused, in order."""
     target = named_target(options.target)
     rounding: list[RelayPass] = []
     if options.precision != FULL:
         products = multiplies(options.precision, target)
-        lists = options.precision_rules.lists()
+        lists = known_operators(options.precision_rules)
         rounding.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
     passes = cpu_pipeline(target.lanes(4), rounding)
     return (*passes, FuseCompositesPass(options.target, options.threads))

@@ -11,12 +11,13 @@ from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.analysis.facts.ports import entry_function, ports
 from xrelay.backends.regions import nested
-from xrelay.compiler import read_model, require_weights
+from xrelay.compiler import read_model
 from xrelay.deep import with_room
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, arrays_in
 from xrelay.interpreters.relay import SizeLimit, interpret
+from xrelay.program_weights import require_weights
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.errors import ModelError
@@ -103,7 +104,7 @@ def interpreted(
 ) -> InterpretedModel:
     """A model read for the interpreter. Raises UnknownDimensions for an ONNX model that leaves some open."""
     module, name = with_room(lambda: read_model(model, shapes, limits))
-    require_weights(module)
+    require_weights(module, model)
     return InterpretedModel(module, name, limits)
 
 

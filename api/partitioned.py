@@ -31,7 +31,7 @@ from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
 from xrelay.backends.regions import compile_region, region_text
 from xrelay.cached import cache_place, load_or_compile
-from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
+from xrelay.compiler import compile_code, read_model, run_passes, tensor_spec
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import field_places, leaf_types
@@ -41,6 +41,7 @@ from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.program.control_flow import check_straight
 from xrelay.options import CompileOptions, Progress, silent
+from xrelay.program_weights import require_weights
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
 from xrelay.runtime.signature import Shapes, Signature, TensorSpec
@@ -365,7 +366,7 @@ def compile_partitioned(
     progress("read the model")
     module, name = read_model(model, shapes, options.limits)
     require_known_inputs(module)
-    require_weights(module)
+    require_weights(module, model)
     partition(module, found, progress, options.limits)
     return compile_partition(
         module, name, found, options, cache=cache, fallback=fallback, progress=progress

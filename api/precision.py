@@ -2,11 +2,15 @@
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any, cast
+
+from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.errors import OptionError
@@ -38,6 +42,8 @@ class PrecisionRules:
     """They do where their operands have fewer bits anyway."""
     never: tuple[str, ...] = ()
     """They never do."""
+    source: str = field(default="precision_rules", compare=False, repr=False)
+    """What messages call them."""
 
     def lists(self) -> dict[str, tuple[str, ...]]:
         """The lists by name."""
@@ -66,7 +72,7 @@ def _suggestion(value: str) -> str:
     spellings = {
         spelling: name
         for name, long in PRECISIONS.items()
-        for spelling in (name, long, name.replace("f", "fp"), f"b{name}".replace("bb", "b"))
+        for spelling in (name, long, name.replace("f", "fp"))
     }
     exact = spellings.get(value.lower().replace("_", ""))
     return f"; did you mean '{exact}'?" if exact else did_you_mean(value, PRECISIONS)
@@ -111,7 +117,24 @@ def _rules(data: Mapping[Any, Any], where: str) -> PrecisionRules:
             if not isinstance(name, str):
                 raise OptionError(f"{where}: '{key}' has {shown(name)}, expected a name")
         lists[key] = tuple(str(name).removeprefix("relay.") for name in every)
-    return PrecisionRules(**lists)
+    for name, count in Counter(chain.from_iterable(lists.values())).items():
+        if count > 1:
+            raise OptionError(f"{where}: '{name}' is named {count} times, expected once")
+    return PrecisionRules(**lists, source=where)
+
+
+def known_operators(rules: PrecisionRules) -> dict[str, tuple[str, ...]]:
+    """The lists of rules by name. Raises OptionError, which says where they come from, for names of no operators."""
+    # A model from the cache runs without the dialect.
+    from xrelay.transforms.rules.operator_names import require_operators
+
+    lists = rules.lists()
+    try:
+        for option, names in lists.items():
+            require_operators(option, names)
+    except PassFailedException as error:
+        raise OptionError(f"{rules.source}: {error}") from error
+    return lists
 
 
 def multiplies(precision: str, target: Target) -> bool:

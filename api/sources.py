@@ -12,7 +12,7 @@ from xdsl.ir import OpResult, SSAValue
 
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.backends.onnx_original import OnnxOriginal
-from xrelay.compiler import is_onnx, read_model, require_weights, run_passes
+from xrelay.compiler import is_onnx, read_model, run_passes
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE, model_name
@@ -22,6 +22,7 @@ from xrelay.options import CompileOptions, Progress, silent
 from xrelay.partitioned import check_references, preparation_passes
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.origin import Origin, Place
+from xrelay.program_weights import require_weights
 from xrelay.runtime.signature import Shapes
 from xrelay.specialise import require_known_inputs
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
@@ -48,7 +49,7 @@ class Source:
     ) -> Source:
         """A model as `read_model` reads it. Raises DiagnosticException as that, and for missing weights."""
         module, name = read_model(model, shapes, limits, every_value=True)
-        require_weights(module)
+        require_weights(module, model)
         return cls(module, name, _original(model))
 
     def prepared(self, options: CompileOptions, progress: Progress = silent) -> Graph:

@@ -13,9 +13,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from threading import Lock
-from typing import SupportsIndex, TypeAlias, cast
+from typing import TypeAlias
 
 import numpy.typing as npt
 
@@ -29,6 +30,7 @@ from xrelay.runtime.signature import (
     OpenTensor,
     Ranges,
     UnknownDimensions,
+    is_shape,
     taken_inputs,
 )
 
@@ -75,13 +77,6 @@ class Specialisation:
 
 _Key: TypeAlias = tuple[tuple[Known, ...], bool]
 """What a program is for, and whether for that alone."""
-
-
-def _is_shape(value: object) -> bool:
-    """Whether somebody has given lengths."""
-    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        return False
-    return all(isinstance(each, SupportsIndex) for each in cast(Sequence[object], value))
 
 
 Specialise: TypeAlias = Callable[[dict[str, Known]], Model | PartitionedModel]
@@ -167,13 +162,13 @@ class DynamicModel:
         given_names = list(shapes or {})
         if set(given_names) != {spec.name for spec in specs}:
             raise ModelError(
-                f"shapes are given of {few(given_names) or 'no input'}, expected those of all inputs: {few(specs)}"
+                f"shapes are given of {few(given_names)}, expected those of all inputs: {few(specs)}"
             )
         given = [shapes[spec.name] for spec in specs]
         for spec, each in zip(specs, given, strict=True):
-            if not isinstance(each, InputValue) and not _is_shape(each):
+            if not isinstance(each, InputValue) and not is_shape(each):
                 raise ModelError(f"the shape of '{spec.name}' is {each!r}, expected whole numbers")
-        key = [each if isinstance(each, InputValue) else tuple(each) for each in given]
+        key = [each if isinstance(each, InputValue) else tuple(map(index, each)) for each in given]
         self._check_shapes([each.shape if isinstance(each, InputValue) else each for each in key])
         return self._program(key, alone=True).model
 

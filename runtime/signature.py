@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from math import prod
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, SupportsIndex, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -111,6 +111,15 @@ Shapes: TypeAlias = Mapping[str, int | Sequence[int] | InputValue | InputSequenc
 The shapes of inputs or their elements, and the lengths of dimensions that a model names, or the least and the greatest
 of them.
 """
+
+
+def is_shape(value: object) -> bool:
+    """Whether somebody has given lengths: some sequence of whole numbers, as text and bytes are not."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1 and value.dtype.kind in "iu"
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes | bytearray | memoryview):
+        return False
+    return all(isinstance(each, SupportsIndex) for each in cast(Sequence[object], value))
 
 
 Ranges: TypeAlias = Mapping[str, tuple[int, int]]

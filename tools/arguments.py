@@ -13,10 +13,15 @@ from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, read_records
 from xrelay.options import CompileOptions
 from xrelay.precision import FULL, NO_RULES, note, precision_rules
+from xrelay.runtime.files import check_writable
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 
 if TYPE_CHECKING:
     from xrelay.analysis.fusion.plan import FusionOptions
+
+
+STANDARD_OUTPUT = "-"
+"""What stands for it among names of files."""
 
 
 def named_values(arguments: Sequence[str], option: str, example: str) -> dict[str, str]:
@@ -43,6 +48,23 @@ def shapes(arguments: Sequence[str]) -> dict[str, int | list[int]]:
                 f"--shape of '{name}' is '{text}', expected numbers as in 1,3,224,224", BAD_INPUT
             ) from None
     return result
+
+
+def require_writable(*paths: str | None) -> None:
+    """Raises CommandFailed where a file that is to be written cannot be, before the work for it begins."""
+    for path in paths:
+        if path is None or path == STANDARD_OUTPUT:
+            continue
+        place = Path(path)
+        try:
+            check_writable(place)
+        except OSError as error:
+            reason = error.strerror
+            if place.is_dir():
+                reason = "it is a directory"
+            elif not place.parent.is_dir():
+                reason = f"no folder '{place.parent}'"
+            raise CommandFailed(f"cannot write '{path}': {reason}", BAD_INPUT) from error
 
 
 def backends(arguments: Sequence[str]) -> list[str]:

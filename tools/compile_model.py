@@ -8,17 +8,11 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.facts.suggestions import did_you_mean
-from xrelay.compiler import (
-    compile_code,
-    lower,
-    read_model,
-    relay_passes,
-    require_weights,
-    run_passes,
-)
+from xrelay.compiler import compile_code, lower, read_model, relay_passes, run_passes
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.options import CompileOptions
+from xrelay.program_weights import require_weights
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.module_file import write_module
@@ -56,17 +50,14 @@ def compile_file(args: argparse.Namespace) -> int:
             f"{did_you_mean(args.emit_after, stages)}",
             BAD_INPUT,
         )
-    if not output.parent.is_dir():
-        raise CommandFailed(f"cannot write '{output}': no folder '{output.parent}'", BAD_INPUT)
-    if output.is_dir():
-        raise CommandFailed(f"cannot write '{output}': it is a directory", BAD_INPUT)
+    arguments.require_writable(args.output)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             options = arguments.compile_options(args)
             progress("read the model")
             module, name = read_model(args.model, arguments.shapes(args.shape), options.limits)
             if output.suffix != ".mlir":
-                require_weights(module)
+                require_weights(module, args.model)
         if output.suffix == ".mlir":
             with failing_with(FAILED):
                 module = module_after(module, args.emit_after or "fuse-ops", options)

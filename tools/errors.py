@@ -15,6 +15,9 @@ from xdsl.utils.exceptions import (
     VerifyException,
 )
 
+from xrelay.errors import OptionError
+from xrelay.placement.errors import PlacementError
+
 FAILED = 1
 """Exit code of a wrong result or a failed compile."""
 BAD_INPUT = 2
@@ -37,9 +40,14 @@ class CommandFailed(Exception):
 
 @contextmanager
 def failing_with(code: int) -> Generator[None]:
-    """Turns the diagnostics of a stage into the failure of the command."""
+    """
+    Turns the diagnostics of a stage into the failure of the command. Options and plans that cannot be are bad input
+    at whatever stage that shows.
+    """
     try:
         yield
+    except (OptionError, PlacementError) as error:
+        raise CommandFailed(str(error), BAD_INPUT) from error
     except (DiagnosticException, InterpretationError, ParseError, VerifyException) as error:
         raise CommandFailed(str(error).strip(), code) from error
     except OSError as error:

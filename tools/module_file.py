@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from xrelay.analysis.facts.program_size import check_text
-from xrelay.compiler import supplied_weights
+from xrelay.program_weights import supplied_weights
 from xrelay.runtime.files import whole_file
 from xrelay.tools.weights import keep_weights
 

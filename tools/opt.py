@@ -36,11 +36,15 @@ from xrelay.tools.errors import (
     run_command,
 )
 from xrelay.tools.interruption import until_interrupted
+from xrelay.tools.options.shared import add_shape_option
 from xrelay.tools.parser import fail_where_full
 from xrelay.tools.weights import keep_weights
 from xrelay.transforms.rules.pass_sequence import single_passes
 
 T = TypeVar("T")
+
+STANDARD_STREAM = "-"
+"""What stands for standard input and output among names of files, as where none is given."""
 
 
 class XRelayOptMain(xDSLOptMain):
@@ -67,6 +71,7 @@ class XRelayOptMain(xDSLOptMain):
     def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
         fail_where_full(arg_parser)
+        add_shape_option(arg_parser)
         add_instruments(arg_parser)
 
     def register_all_frontends(self) -> None:
@@ -77,7 +82,8 @@ class XRelayOptMain(xDSLOptMain):
 
     def read_mlir(self, stream: IO[bytes]) -> ModuleOp:
         """The module in a text, with the weights in the file beside that of the text."""
-        from xrelay.compiler import attach_side_file, parse_program
+        from xrelay.compiler import parse_program
+        from xrelay.program_weights import attach_side_file
 
         module = parse_program(
             stream.read(),
@@ -100,8 +106,9 @@ class XRelayOptMain(xDSLOptMain):
     def read_onnx(self, stream: IO[bytes]) -> ModuleOp:
         """The ONNX model in the input file. (External data need a folder to be looked up in.)"""
         from xrelay.frontends.onnx import import_model
+        from xrelay.tools.arguments import shapes
 
-        return import_model(self.args.input_file)
+        return import_model(self.args.input_file, shapes=shapes(self.args.shape))
 
     def setup_pipeline(self) -> None:
         try:
@@ -165,6 +172,8 @@ class XRelayOptMain(xDSLOptMain):
             raise CommandFailed(f"-t is '{self.args.target}': {error}", BAD_INPUT) from error
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
+        if self.args.input_file == STANDARD_STREAM:
+            self.args.input_file = None
         path = self.args.input_file
         if path is None:
             return super().get_input_stream()
@@ -179,6 +188,8 @@ class XRelayOptMain(xDSLOptMain):
             raise CommandFailed(message, BAD_INPUT) from error
         if extension == "onnx" and (self.args.input_file is None or self.args.split_input_file):
             raise CommandFailed("an ONNX model is read from a file, in one piece", BAD_INPUT)
+        if extension != "onnx" and self.args.shape:
+            raise CommandFailed("--shape goes with ONNX models", BAD_INPUT)
         return chunks, extension
 
     def parse_chunk(
@@ -260,7 +271,7 @@ class XRelayOptMain(xDSLOptMain):
         """What the target makes of a program."""
         with failing_with(FAILED):
             if parse_spec(self.args.target).name == "mlir":
-                from xrelay.compiler import missing_weights, supplied_weights
+                from xrelay.program_weights import missing_weights, supplied_weights
 
                 check_text(prog)
                 self.weights.update(supplied_weights(prog))
@@ -279,7 +290,8 @@ class XRelayOptMain(xDSLOptMain):
 
     def run(self) -> None:
         """Runs the tool. An output file is written whole or not at all."""
-        if self.args.output_file is None:
+        if self.args.output_file in (None, STANDARD_STREAM):
+            self.args.output_file = None
             super().run()
             keep_weights(self.weights, None)
             return

@@ -13,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from xrelay.compile_model import compile_model
-from xrelay.compiler import read_model, require_weights
+from xrelay.compiler import read_model
 from xrelay.coverage import Coverage, RegionCoverage, coverage
 from xrelay.partitioned import compile_partition, find_backends, partition
+from xrelay.program_weights import require_weights
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array
 from xrelay.runtime.partitioned import PartitionedModel
@@ -40,6 +41,7 @@ def partition_model(args: argparse.Namespace) -> int:
         raise CommandFailed(f"--seed is {args.seed}, expected at least 0", BAD_INPUT)
     if args.output is not None and Path(args.output).suffix != ".mlir":
         raise CommandFailed(f"-o is '{args.output}', expected a .mlir file", BAD_INPUT)
+    arguments.require_writable(args.output, args.json)
     with failing_with(BAD_INPUT):
         options = arguments.compile_options(args)
         shapes = arguments.shapes(args.shape)
@@ -48,7 +50,7 @@ def partition_model(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             progress("read the model")
             module, name = read_model(Path(args.model), shapes, options.limits)
-            require_weights(module)
+            require_weights(module, args.model)
         original = copied(module) if args.run else None
         with failing_with(FAILED):
             partition(module, backends, progress, options.limits)

@@ -4,6 +4,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ def place_model(args: argparse.Namespace) -> int:
         shapes = arguments.shapes(args.shape)
         engines = Engines.of(arguments.backends(args.backend))
         settings = settings_of(args)
+    arguments.require_writable(args.output, args.program, args.explain)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             progress("read the model")
@@ -55,7 +57,7 @@ def place_model(args: argparse.Namespace) -> int:
         if args.program is not None:
             write_module(source.module, Path(args.program))
         if args.explain is not None:
-            if args.explain == "-":
+            if args.explain == arguments.STANDARD_OUTPUT:
                 print(explanation_text(placed.placement, rows), end="")
             else:
                 write_json(Path(args.explain), explanation_data(rows))
@@ -68,15 +70,16 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
     Raises PlacementError for what makes no sense.
     """
-    if args.workers < 1 or not args.measure_seconds >= 0:
+    if args.workers < 1:
+        raise PlacementError(f"--workers is {args.workers}, expected at least 1")
+    if not args.measure_seconds >= 0:
+        raise PlacementError(f"--measure-seconds is {args.measure_seconds:g}, expected at least 0")
+    if not 0 <= args.refine < inf:
         raise PlacementError(
-            f"--workers is {args.workers} and --measure-seconds {args.measure_seconds:g}, "
-            "expected at least 1 and at least 0"
+            f"--refine is {args.refine:g}, expected a number of seconds, 0 or more"
         )
-    if not args.refine >= 0 or (args.refine and args.no_confirm):
-        raise PlacementError(
-            f"--refine is {args.refine:g}, expected 0 or more, and whole runs in the end (no --no-confirm)"
-        )
+    if args.refine and args.no_confirm:
+        raise PlacementError("--refine goes with whole runs in the end, so without --no-confirm")
     if args.program is not None and Path(args.program).suffix != ".mlir":
         raise PlacementError(f"--program is '{args.program}', expected a .mlir file")
     pins = parse_pins(args.pin)

@@ -75,6 +75,7 @@ def _run_model(args: argparse.Namespace) -> int:
         raise CommandFailed("--trace goes with --profile", BAD_INPUT)
     if args.json is not None and args.compare is None:
         raise CommandFailed("--json goes with --compare", BAD_INPUT)
+    arguments.require_writable(args.trace, args.json)
     paths = arguments.named_values(args.input, "--input", "NAME=FILE.npy")
     with failing_with(BAD_INPUT):
         given = {name: read_array(Path(path)) for name, path in paths.items()}
@@ -203,8 +204,9 @@ def _reference(args: argparse.Namespace, given: Mapping[str, Array]) -> Model | 
 
 def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
     """The model with parts that backends run."""
-    from xrelay.compiler import read_model, require_weights
+    from xrelay.compiler import read_model
     from xrelay.partitioned import compile_partition, find_backends, partition
+    from xrelay.program_weights import require_weights
     from xrelay.specialise import require_known_inputs
 
     if args.profile:
@@ -220,7 +222,7 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             options = arguments.compile_options(args)
             progress("read the model")
             module, name = read_model(Path(args.model), shapes, options.limits)
-            require_weights(module)
+            require_weights(module, args.model)
         with failing_with(FAILED):
             require_known_inputs(module)
             partition(module, backends, progress, options.limits)
@@ -261,13 +263,14 @@ def _placed(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
 
 @collector_paused()
 def _compile(path: Path, shapes: Shapes, options: CompileOptions, progress: Progress) -> ModelCode:
-    from xrelay.compiler import compile_code, read_model, require_weights
+    from xrelay.compiler import compile_code, read_model
+    from xrelay.program_weights import require_weights
     from xrelay.specialise import require_known_inputs
 
     with failing_with(BAD_INPUT):
         progress("read the model")
         module, name = read_model(path, shapes, options.limits)
-        require_weights(module)
+        require_weights(module, path)
     with failing_with(FAILED):
         require_known_inputs(module)
         return compile_code(module, name, options, progress)

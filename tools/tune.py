@@ -24,21 +24,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.facts.names import short_name
 from xrelay.analysis.facts.ports import entry_function
-from xrelay.compiler import (
-    build,
-    generate,
-    kernel_options,
-    read_model,
-    relay_passes,
-    require_weights,
-    run_passes,
-)
+from xrelay.compiler import build, generate, kernel_options, read_model, relay_passes, run_passes
 from xrelay.lowering.emit.strategy import Selection
 from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.lowering.emit.tuning import read_records, records_text
 from xrelay.lowering.program.program import Program
 from xrelay.lowering.program.selection import NOTHING, choose_again
 from xrelay.options import CompileOptions, Progress
+from xrelay.program_weights import require_weights
 from xrelay.runtime.files import write_files
 from xrelay.runtime.model import Model
 from xrelay.runtime.profile import profile_model
@@ -62,10 +55,7 @@ def tune_model(args: argparse.Namespace) -> int:
     output, limit = Path(args.output), args.seconds
     if limit is not None and not limit > 0:
         raise CommandFailed(f"--seconds is {limit}, expected more than 0", BAD_INPUT)
-    if not output.parent.is_dir():
-        raise CommandFailed(f"cannot write '{output}': no folder '{output.parent}'", BAD_INPUT)
-    if output.is_dir():
-        raise CommandFailed(f"cannot write '{output}': it is a directory", BAD_INPUT)
+    arguments.require_writable(args.output)
     start = time.perf_counter()
     cpu = named_target(NATIVE).cpu
     with stage_progress() as progress:
@@ -75,7 +65,7 @@ def tune_model(args: argparse.Namespace) -> int:
                 options = replace(options, tuning=read_records(output, cpu))
             progress("read the model")
             module, name = read_model(args.model, arguments.shapes(args.shape), options.limits)
-            require_weights(module)
+            require_weights(module, args.model)
         with failing_with(FAILED):
             run_passes(module, relay_passes(options), progress, options.limits)
             tuner = Tuner(module, name, options, progress)

@@ -17,9 +17,10 @@ import onnx
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import xrelay
-from xrelay.compiler import context, read_mlir, require_weights
+from xrelay.compiler import context, read_mlir
 from xrelay.frontends.onnx import import_model
 from xrelay.interpreters.relay import interpret
+from xrelay.program_weights import require_weights
 from xrelay.runtime.cache import ObjectCache
 from xrelay.runtime.model import Model
 from xrelay.tools import cli
@@ -117,7 +118,7 @@ def from_cache(folder: Path) -> Array | None:
 
 def from_program(folder: Path) -> Array:
     module = read_mlir(folder / "model.mlir")
-    require_weights(module)
+    require_weights(module, folder / "model.mlir")
     (result,) = interpret(module, [INPUT])
     return result
 

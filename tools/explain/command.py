@@ -91,6 +91,7 @@ def _check(args: argparse.Namespace) -> None:
         raise CommandFailed("--chart goes with --memory", BAD_INPUT)
     if args.chart is not None:
         check_chart(Path(args.chart))
+    arguments.require_writable(args.chart, args.json, args.plan_json)
     if _asks_plan(args) and shows:
         raise CommandFailed(
             "--why, --what-if and --plan-json go without --strategies, --memory, --operators and --types",

@@ -38,6 +38,7 @@ def view_model(args: argparse.Namespace) -> int:
             "--placement shows costs of a plan, --strategies and --profile those of own code alone",
             BAD_INPUT,
         )
+    arguments.require_writable(args.output)
     with stage_progress() as progress, collector_paused():
         if args.placement is None:
             drawn, works = read_graphs(args, progress)

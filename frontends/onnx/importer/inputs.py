@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from xrelay.dialects.dtypes import ElementType
+from xrelay.dialects.length_scope import MOST
 from xrelay.dialects.lengths import is_open
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.node import require_size
@@ -17,7 +18,15 @@ from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.runtime.arguments import few, number_argument
-from xrelay.runtime.signature import Dimension, InputSequence, InputValue, OpenTensor, Shapes
+from xrelay.runtime.signature import (
+    Dimension,
+    InputSequence,
+    InputValue,
+    OpenTensor,
+    Ranges,
+    Shapes,
+    is_shape,
+)
 
 
 def input_types(
@@ -54,7 +63,7 @@ def input_types(
         lengths = _with_lengths(dims, symbols)
         static = [dim for dim in lengths if isinstance(dim, int)]
         if len(static) < len(lengths):
-            unknown.append(_unknown_message(value.name, lengths))
+            unknown.append(_unknown_message(value.name, lengths, ranges))
             continue
         require_size(static, f"input '{value.name}'")
         types.append(TensorType(element_type, static))
@@ -70,30 +79,24 @@ def input_types(
     return types
 
 
-def _ranges(shapes: Shapes, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _ranges(shapes: Shapes, names: Sequence[str]) -> Ranges:
     """What `shapes` says that the lengths of symbols are between."""
     ranges: dict[str, tuple[int, int]] = {}
     for name, given in shapes.items():
         if name not in names and _is_range(given):
             least, most = cast(Sequence[object], given)
-            low = number_argument(f"the least length of '{name}' in shapes=", least, 0, None, OnnxImportError)  # fmt: skip
-            high = number_argument(f"the greatest length of '{name}' in shapes=", most, low, None, OnnxImportError)  # fmt: skip
+            low = number_argument(f"the least length of '{name}' in shapes=", least, 0, MOST, OnnxImportError)  # fmt: skip
+            high = number_argument(f"the greatest length of '{name}' in shapes=", most, low, MOST, OnnxImportError)  # fmt: skip
             ranges[name] = low, high
     return ranges
 
 
 def _is_range(given: object) -> bool:
     """Whether what is said of a symbol are two numbers that it is between."""
-    return (
-        isinstance(given, Sequence)
-        and not isinstance(given, str)
-        and len(cast(Sequence[object], given)) == 2
-    )
+    return is_shape(given) and len(cast(Sequence[object], given)) == 2
 
 
-def _require_within(
-    ranges: Mapping[str, tuple[int, int]], symbols: Mapping[str, tuple[int, str]]
-) -> None:
+def _require_within(ranges: Ranges, symbols: Mapping[str, tuple[int, str]]) -> None:
     """Raises OnnxImportError for a length that is outside of the range of its symbol."""
     for name, (least, most) in ranges.items():
         if name in symbols and not least <= symbols[name][0] <= most:
@@ -239,16 +242,13 @@ def _completed(
     symbols: dict[str, tuple[int, str]],
 ) -> Sequence[int]:
     """`given`, after a check against the stated dimensions. Enters lengths of symbols."""
-    try:
-        if not isinstance(given, Sequence | np.ndarray):
-            raise TypeError("the order of a set's elements is no shape's")
-        lengths = [
-            length if is_open(length) else index(length) for length in cast(Sequence[int], given)
-        ]
-    except TypeError:
+    if not is_shape(given):
         raise OnnxImportError(
             f"shapes= gives input '{name}' {given!r}, expected a list of whole numbers"
-        ) from None
+        )
+    lengths = [
+        length if is_open(length) else index(length) for length in cast(Sequence[int], given)
+    ]
     if any(length < 0 for length in lengths):
         raise OnnxImportError(
             f"shapes= gives input '{name}' the shape {lengths}, expected no negative number"
@@ -278,10 +278,13 @@ def _completed(
     return lengths
 
 
-def _unknown_message(name: str, dims: Sequence[Dimension]) -> str:
+def _unknown_message(name: str, dims: Sequence[Dimension], ranges: Ranges) -> str:
     """What the user has to state about an input."""
     unknown = {axis: dim for axis, dim in enumerate(dims) if isinstance(dim, str)}
-    listed = ", ".join(f"{axis} ('{dim}')" if dim else f"{axis}" for axis, dim in unknown.items())
+    listed = ", ".join(
+        f"{axis} ('{dim}'{_between(ranges, dim)})" if dim else f"{axis}"
+        for axis, dim in unknown.items()
+    )
     names = list(dict.fromkeys(unknown.values()))
     if all(names):
         mapping = ", ".join(f'"{dim}": …' for dim in names)
@@ -293,3 +296,8 @@ def _unknown_message(name: str, dims: Sequence[Dimension]) -> str:
         f"input '{name}' has the unknown dimension {listed}: "
         f"use shapes={{{mapping}}}, or {options} on the command line"
     )
+
+
+def _between(ranges: Ranges, dim: str) -> str:
+    """That a range leaves a length open, where there is one."""
+    return ", somewhere from {} to {}".format(*ranges[dim]) if dim in ranges else ""

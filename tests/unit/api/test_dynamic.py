@@ -94,6 +94,13 @@ def test_dtypes_and_names_are_checked() -> None:
         model.run({"x": x})
     with pytest.raises(ModelError, match="shapes are given of x, expected those of all inputs"):
         model.specialise({"x": (2, 3)})
+    for wrong in (b"ab", "ab", {2, 5}, (2.0, 5), 2, np.zeros((1, 2), int)):
+        with pytest.raises(ModelError, match="the shape of 'y' is .*, expected whole numbers"):
+            model.specialise({"x": (2, 3), "y": wrong})  # type: ignore
+    with pytest.raises(ModelError, match="shapes are given of none, expected"):
+        model.specialise({})
+    shapes: Any = {"x": np.array([2, 3]), "y": (2, np.int64(5))}
+    assert model.specialise(shapes).signature.outputs[0].shape == (3, 5)
 
 
 def test_lengths_by_the_names_of_dimensions() -> None:
@@ -113,6 +120,12 @@ def test_lengths_by_the_names_of_dimensions() -> None:
         ),
         ({"batch": -1}, "the length of 'batch' in shapes= is -1, expected at least 0"),
         ({"batch": 2.5}, "the length of 'batch' in shapes= is 2.5, expected a whole number"),
+        (
+            {"batch": (1, 2**31)},
+            "the greatest length of 'batch' in shapes= is 2147483648, expected 1 to 2147483647",
+        ),
+        ({"batch": b"ab"}, "the length of 'batch' in shapes= is b'ab', expected a whole number"),
+        ({"x": b"ab"}, "input 'x' b'ab', expected a list of whole numbers"),
         (
             {"batch": 2, "x": [4, 3]},
             "symbol 'batch' the length 2 in shapes= of 'batch' and 4 in input",
@@ -222,8 +235,8 @@ def test_ranges_of_lengths() -> None:
         with pytest.raises(ModelError, match=rf"'batch' is {batch} in input 'x', expected 1 to 20"):
             model.run({"x": floats(batch, 6)})
     for shapes, message in (
-        ({"batch": (5, 2)}, "greatest length of 'batch' in shapes= is 2, expected at least 5"),
-        ({"batch": (-1, 2)}, "least length of 'batch' in shapes= is -1, expected at least 0"),
+        ({"batch": (5, 2)}, "greatest length of 'batch' in shapes= is 2, expected 5 to 2147483647"),
+        ({"batch": (-1, 2)}, "least length of 'batch' in shapes= is -1, expected 0 to 2147483647"),
         (
             {"batch": (1, 8), "x": (9, 6)},
             "symbol 'batch' the length 9 in input 'x', expected 1 to 8",
@@ -466,7 +479,9 @@ OPEN_ROWS = """<ir_version: 8, opset_import: ["": 17]> g (float[n, 40] x) => (fl
 
 def test_ranges_of_more_than_there_is_take_what_a_call_needs() -> None:
     """The workspace for the greatest length would have 10 TB."""
-    compiled = xrelay.compile(parser.parse_model(OPEN_ROWS), shapes={"n": (1, 2**36)}, cache=False)
+    compiled = xrelay.compile(
+        parser.parse_model(OPEN_ROWS), shapes={"n": (1, 2**31 - 1)}, cache=False
+    )
     (found,) = compiled.run({"x": np.zeros((3, 40), np.float32)}).values()
     np.testing.assert_allclose(found, np.full((3, 40), 1 / 40), rtol=1e-6)
 

@@ -110,7 +110,7 @@ def test_a_target_without_products_of_the_type_is_told_of(layers: ModelProto):
         ({"precision": "f16", "precision_rules": {"never": [1]}}, "'never' has 1, expected a name"),
         (
             {"precision": "f16", "precision_rules": {"always": ["nn.dens"]}},
-            r"there is no operator 'nn.dens'; did you mean 'nn.dense'\?",
+            r"^precision_rules: 'always': there is no operator 'nn.dens'; did you mean 'nn.dense'\?",
         ),
         ({"precision": "f16", "precision_rules": 5}, "precision_rules is 5, expected the path"),
         ({"precision": "f16", "precision_rules": "none.toml"}, "cannot read 'none.toml'"),
@@ -119,7 +119,7 @@ def test_a_target_without_products_of_the_type_is_told_of(layers: ModelProto):
 def test_refusals(layers: ModelProto, arguments: dict[str, Any], reason: str):
     with pytest.raises(Exception, match=reason) as failure:
         xrelay.compile(layers, cache=False, **arguments)
-    assert isinstance(failure.value, xrelay.CompileError) or "there is no operator" in reason
+    assert isinstance(failure.value, xrelay.CompileError)
 
 
 def test_rules_of_files(tmp_path: Path, layers: ModelProto, data: dict[str, Array]):

@@ -103,8 +103,11 @@ def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["place", path, "--backend", "numpy", "--pin", "exp"], "the pin is 'exp', expected"),
         (["place", path, "--backend", "numpy", "--seconds", "0"], "the budget is 0 seconds"),
         (["place", path, "--backend", "numpy", "--workers", "0"], "--workers is 0"),
-        (["place", path, "--backend", "numpy", "--refine", "-1"], "--refine is -1, expected 0"),
-        (["place", path, "--backend", "numpy", "--refine", "1", "--no-confirm"], "no --no-confirm"),
+        (["place", path, "--backend", "numpy", "--refine", "-1"], "--refine is -1, expected a"),
+        (
+            ["place", path, "--backend", "numpy", "--refine", "1", "--no-confirm"],
+            "without --no-confirm",
+        ),
         (["place", path, "--backend", "numpy", "--program", "x"], "expected a .mlir file"),
         (["run", path, "--placement", "plan.json"], "--placement goes with --backend"),
     ):

@@ -16,6 +16,7 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
+import xrelay
 from xrelay.tools import run_model
 from xrelay.tools.errors import BAD_INPUT, FAILED
 
@@ -279,10 +280,14 @@ def test_what_cannot_be_lowered_fails_to_compile(
 def test_program_without_its_weights(cmd: Command, inside: Path) -> None:
     assert cmd("compile", "conv.onnx", "-o", "p.mlir").code == 0
     (inside / "p.mlir.weights.npz").unlink()
-    parts = "the bytes of constants are missing", "for one of 1", "NAME.mlir.weights.npz"
+    parts = "'p.mlir' lacks the bytes of 1 large constant", "'p.mlir.weights.npz', where"
     cmd("run", "p.mlir").refused(*parts)
     cmd("compile", "p.mlir", "-o", "p.ll").refused(*parts)
+    with pytest.raises(xrelay.CompileError, match="'p.mlir' lacks the bytes .* is not there"):
+        xrelay.compile("p.mlir", cache=False)
     assert cmd("explain", "p.mlir").code == 0
+    np.savez(inside / "p.mlir.weights.npz")
+    cmd("run", "p.mlir").refused(parts[0], "holds those of another program")
 
 
 @pytest.mark.slow

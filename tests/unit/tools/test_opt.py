@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto
+from onnx import ModelProto, parser
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.passes import ModulePass
@@ -34,6 +34,11 @@ Command = Callable[..., Any]
 Snapshot = Callable[[Path], dict[str, bytes | None]]
 MakeModel = Callable[..., ModelProto]
 
+OPEN = """
+<ir_version: 9, opset_import: ["" : 17]>
+open (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }
+"""
+
 # -- xrelay-opt -------------------------------------------------------------------------------
 
 
@@ -42,6 +47,16 @@ def test_opt_reads_onnx(opt_cmd: Command, inside: Path) -> None:
     assert result.code == 0
     for part in ("relay.fused", "relay.nn.conv2d", "relay.nn.relu"):
         assert part in result.out
+
+
+def test_opt_fixes_shapes_of_onnx_models(opt_cmd: Command, inside: Path) -> None:
+    (inside / "open.onnx").write_bytes(parser.parse_model(OPEN).SerializeToString())
+    opt_cmd("open.onnx").refused("unknown dimension 0 ('n')", "--shape n=…")
+    opt_cmd("open.onnx", "--shape", "n=1,9").refused("0 ('n', somewhere from 1 to 9)")
+    opt_cmd("open.onnx", "--shape", "n=x").refused("--shape of 'n' is 'x', expected numbers")
+    opt_cmd("add.mlir", "--shape", "x=2,4").refused("--shape goes with ONNX models")
+    assert "tensor<7x4xf32>" in opt_cmd("open.onnx", "--shape", "n=7").out
+    assert "tensor<6x4xf32>" in opt_cmd("open.onnx", "--shape", "x=6,4").out
 
 
 def test_opt_runs_the_whole_pipeline(opt_cmd: Command, inside: Path) -> None:
@@ -88,6 +103,8 @@ def test_opt_reads_standard_input(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(program.encode())))
     assert "relay.fused" in opt_cmd("-p", "fuse-ops").out
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(program.encode())))
+    assert "relay.fused" in opt_cmd("-", "-p", "fuse-ops", "-o", "-").out
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,38 @@ WRONG: Sequence[tuple[str, str]] = (
     ("run other.mlir --compare add.mlir", "'add.mlir' has no input"),
     ("run add.mlir --compare wide.mlir", "the input of 'wide.mlir' is"),
     ("run add.mlir --compare more.mlir", "'more.mlir' has the input"),
+    (
+        "run add.mlir --precision BF16",
+        "unknown precision 'BF16', expected one of f32, bf16, f16; did you mean 'bf16'?",
+    ),
+    (
+        "run add.mlir --precision f16 --precision-rules no-operator.json",
+        "'no-operator.json': 'never': there is no operator 'nn.convd'; did you mean",
+    ),
+    (
+        "run add.mlir --precision f16 --precision-rules twice.json",
+        "'twice.json': 'nn.dense' is named 2 times, expected once",
+    ),
+    (
+        "place add.mlir --backend numpy --refine inf",
+        "--refine is inf, expected a number of seconds",
+    ),
+    ("place add.mlir --backend numpy --refine -1", "--refine is -1, expected a number of seconds"),
+    ("place add.mlir --backend numpy --refine 1 --no-confirm", "--refine goes with whole runs"),
+    ("place add.mlir --backend numpy --workers 0", "--workers is 0, expected at least 1"),
+    ("place add.mlir --backend numpy --measure-seconds -1", "--measure-seconds is -1, expected"),
+    (
+        "place add.mlir --backend numpy --pin nowhere=numpy",
+        "'nowhere' is pinned, but the model has",
+    ),
+    (
+        "place add.mlir --backend numpy -o no/plan.json",
+        "cannot write 'no/plan.json': no folder 'no'",
+    ),
+    ("place add.mlir --backend numpy --explain folder", "cannot write 'folder': it is a directory"),
+    ("partition add.mlir --backend numpy -o no/x.mlir", "cannot write 'no/x.mlir': no folder 'no'"),
+    ("view add.mlir -o no/x.svg", "cannot write 'no/x.svg': no folder 'no'"),
+    ("explain add.mlir --memory --json no/x.json", "cannot write 'no/x.json': no folder 'no'"),
     ("test-backend numpy --threads 0", "--threads is 0, expected at least 1"),
     ("test-backend nowhere", "nowhere"),
     ("test-backend numpy --case none", "'numpy' supports no operator of the chosen cases"),
@@ -41,6 +73,9 @@ def test_wrong_options(line: str, reason: str, cmd: Command, inside: Path, progr
     (inside / "wide.mlir").write_text(program.replace("2x4", "2x5"))
     header = "func.func @main(%x: tensor<2x4xf32>"
     assert header in program
+    (inside / "no-operator.json").write_text('{"never": ["nn.convd"]}')
+    (inside / "twice.json").write_text('{"never": ["nn.dense"], "always": ["relay.nn.dense"]}')
+    (inside / "folder").mkdir()
     (inside / "more.mlir").write_text(program.replace(header, f"{header}, %n: tensor<3xf32>"))
     cmd(*line.split()).refused(reason)
 

@@ -80,12 +80,15 @@ def _per_value(node: Node, name: str, count: int) -> list[int]:
 def goes_on(body: GraphProto) -> bool:
     """Whether the condition that a body computes is the one that it is given, or the constant true."""
     sources = {output: node for node in body.node for output in node.output}
-    name = body.output[0].name
-    while name in sources and sources[name].op_type == "Identity":
-        name = sources[name].input[0]
+    name = body.output[0].name if body.output else ""
+    source = sources.pop(name, None)
+    # Each source is looked at once: in a damaged model they can go in a circle.
+    while source is not None and source.op_type == "Identity" and source.input:
+        name = source.input[0]
+        source = sources.pop(name, None)
     if len(body.input) > 1 and name == body.input[1].name:
         return True
     tensors = [each for each in body.initializer if each.name == name]
-    if name in sources and sources[name].op_type == "Constant":
-        tensors = [each.t for each in sources[name].attribute if each.name == "value"]
+    if source is not None and source.op_type == "Constant":
+        tensors = [each.t for each in source.attribute if each.name == "value"]
     return any(bool(numpy_helper.to_array(each).all()) for each in tensors)

@@ -1,0 +1,1 @@
+../../api/program_weights.py
