@@ -85,17 +85,19 @@ def read_model(
     limits: Limits = DEFAULT_LIMITS,
     *,
     every_value: bool = False,
+    unrolled: bool = False,
 ) -> tuple[ModuleOp, str]:
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
     which is copied. `shapes` fixes unknown dimensions of inputs. With `every_value` the program of an ONNX model
-    returns all its values, the outputs first.
+    returns all its values, the outputs first; with `unrolled` or `every_value` it has no loops where that can be, as
+    programs that other engines run parts of.
 
     Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`, and
     RecursionError when it nests deeper than calls may: see `with_room`.
     """
-    module, name = _module_of(model, shapes, limits, every_value)
+    module, name = _module_of(model, shapes, limits, every_value, unrolled)
     check_leaves(module)
     if shapes and not is_onnx(model):
         from xrelay.specialise import specialise
@@ -133,6 +135,7 @@ def _module_of(
     shapes: Shapes | None,
     limits: Limits,
     every_value: bool,
+    unrolled: bool,
 ) -> tuple[ModuleOp, str]:
     """What `read_model` reads, before calls are counted."""
     if isinstance(model, ModuleOp):
@@ -156,8 +159,9 @@ def _module_of(
         )
     from xrelay.frontends.onnx import import_every_value, import_model
 
-    imported = import_every_value if every_value else import_model
-    return imported(model, shapes=shapes, limits=limits), name
+    if every_value:
+        return import_every_value(model, shapes=shapes, limits=limits), name
+    return import_model(model, shapes=shapes, limits=limits, unrolled=unrolled), name
 
 
 def read_mlir(path: Path, limits: Limits = DEFAULT_LIMITS) -> ModuleOp:

@@ -364,7 +364,7 @@ def compile_partitioned(
     """
     found = find_backends(backends)
     progress("read the model")
-    module, name = read_model(model, shapes, options.limits)
+    module, name = read_model(model, shapes, options.limits, unrolled=True)
     require_known_inputs(module)
     require_weights(module, model)
     partition(module, found, progress, options.limits)

@@ -55,7 +55,8 @@ def compile_file(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             options = arguments.compile_options(args)
             progress("read the model")
-            module, name = read_model(args.model, arguments.shapes(args.shape), options.limits)
+            shapes, is_onnx = arguments.shapes(args.shape), output.suffix == ".onnx"
+            module, name = read_model(args.model, shapes, options.limits, unrolled=is_onnx)
             if output.suffix != ".mlir":
                 require_weights(module, args.model)
         if output.suffix == ".mlir":

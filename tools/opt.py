@@ -108,7 +108,11 @@ class XRelayOptMain(xDSLOptMain):
         from xrelay.frontends.onnx import import_model
         from xrelay.tools.arguments import shapes
 
-        return import_model(self.args.input_file, shapes=shapes(self.args.shape))
+        return import_model(
+            self.args.input_file,
+            shapes=shapes(self.args.shape),
+            unrolled=parse_spec(self.args.target).name == "relay-text",
+        )
 
     def setup_pipeline(self) -> None:
         try:

@@ -49,7 +49,7 @@ def partition_model(args: argparse.Namespace) -> int:
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             progress("read the model")
-            module, name = read_model(Path(args.model), shapes, options.limits)
+            module, name = read_model(Path(args.model), shapes, options.limits, unrolled=True)
             require_weights(module, args.model)
         original = copied(module) if args.run else None
         with failing_with(FAILED):

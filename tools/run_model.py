@@ -221,7 +221,7 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             backends = find_backends(arguments.backends(args.backend))
             options = arguments.compile_options(args)
             progress("read the model")
-            module, name = read_model(Path(args.model), shapes, options.limits)
+            module, name = read_model(Path(args.model), shapes, options.limits, unrolled=True)
             require_weights(module, args.model)
         with failing_with(FAILED):
             require_known_inputs(module)

@@ -38,6 +38,21 @@ CASES: list[tuple[str, list[Array], list[Array | None], dict[str, Any]]] = [
     ("DFT", [floats(2, 12, 2)], [np.array(10)], {"opset": 17}),
     ("Trilu", [floats(2, 4, 5)], [np.array(-1)], {"opset": 14, "upper": 0}),
     ("LSTM", [floats(4, 2, 3)], [floats(1, 20, 3), floats(1, 20, 5)], {"hidden_size": 5}),
+    (
+        "LSTM",
+        [floats(40, 3, 3)],
+        [
+            *(floats(2, 20, 3), floats(2, 20, 5), floats(2, 40)),
+            *(np.array([40, 1, 23], np.int32), floats(2, 3, 5), floats(2, 3, 5)),
+        ],
+        {"hidden_size": 5, "direction": "bidirectional", "outputs": 3},
+    ),
+    (
+        "GRU",
+        [floats(1500, 1, 3)],
+        [0.5 * floats(1, 15, 3), 0.5 * floats(1, 15, 5)],
+        {"hidden_size": 5, "direction": "reverse", "outputs": 2},
+    ),
 ]
 
 

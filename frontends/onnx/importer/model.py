@@ -58,6 +58,7 @@ def import_model(
     shapes: Shapes | None = None,
     base_dir: Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    unrolled: bool = False,
 ) -> ModuleOp:
     """
     A module whose function `@main` computes the graph of `model`.
@@ -67,12 +68,13 @@ def import_model(
     whose dimensions the model leaves open, or the lengths of such dimensions, by their names; of an input with an
     InputValue the elements are constants, and it is no argument. `base_dir` is the folder that external data are
     read from; for a path it is the folder of the file. `limits` bounds the operations that nodes, functions
-    and loops become, and the bytes of constants.
+    and loops become, and the bytes of constants. With `unrolled` loops and recurrent networks become their rounds, one
+    after the other, wherever that can be, for formats that have no loops.
 
     Raises OnnxImportError when the model is broken, too large or not supported; one error lists all
     nodes that are not supported. It is UnknownInputs when they would be, were more known of inputs.
     """
-    return _imported(model, shapes, base_dir, limits, every_value=False)
+    return _imported(model, shapes, base_dir, limits, every_value=False, unrolled=unrolled)
 
 
 def import_every_value(
@@ -83,13 +85,13 @@ def import_every_value(
     limits: Limits = DEFAULT_LIMITS,
 ) -> ModuleOp:
     """
-    As `import_model`, but after the outputs of the graph the function returns all other values that nodes of the
+    As `import_model` with loops unrolled, but after the outputs of the graph the function returns all other values that nodes of the
     graph compute, those of bodies in them apart: whatever passes make of the program, these results are what the
     nodes computed.
 
     Raises OnnxImportError as `import_model`.
     """
-    return _imported(model, shapes, base_dir, limits, every_value=True)
+    return _imported(model, shapes, base_dir, limits, every_value=True, unrolled=True)
 
 
 def _imported(
@@ -99,6 +101,7 @@ def _imported(
     limits: Limits,
     *,
     every_value: bool,
+    unrolled: bool,
 ) -> ModuleOp:
     if shapes is not None and not isinstance(cast(object, shapes), Mapping):
         what = f"shapes is {kind_of(shapes)}"
@@ -114,7 +117,8 @@ def _imported(
         base_dir = path.parent if base_dir is None else base_dir
         model = load_model(path)
     try:
-        return _Importer(model, base_dir, limits).run(shapes or {}, every_value=every_value)
+        builder = Builder(limits, unrolls=unrolled)
+        return _Importer(model, base_dir, builder).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
         message = f"cannot import {title}: {error}"
         raise UnknownInputs(
@@ -137,12 +141,12 @@ ELEMENTS_ARE_DATA = (
 class _Importer:
     """The state of one import."""
 
-    def __init__(self, model: ModelProto, base_dir: Path | None, limits: Limits):
+    def __init__(self, model: ModelProto, base_dir: Path | None, builder: Builder):
         self.graph: GraphProto = model.graph
         opsets = operator_sets(model.opset_import)
         if model.ir_version < 3:
             opsets.setdefault("", 1)
-        self.builder = Builder(limits)
+        self.builder = builder
         body = Body(model.graph.node, model.graph.initializer, opsets=opsets)
         functions = functions_by_key(model.functions)
         self.scope = Scope(body, Surroundings(self.builder, base_dir, functions))

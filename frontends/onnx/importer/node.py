@@ -95,8 +95,10 @@ def holds(number: float, dtype: np.dtype[Any]) -> bool:
 class Builder:
     """Creates operations that are in no block yet, and constants instead of arithmetic on these."""
 
-    def __init__(self, limits: Limits):
+    def __init__(self, limits: Limits, *, unrolls: bool = False):
         self.limits = limits
+        self.unrolls = unrolls
+        """Whether loops become their rounds wherever that can be."""
         self.created: list[Operation] = []
         self._constant_bytes = 0
         self._folding = Folding(limits)
@@ -414,6 +416,11 @@ class Node:
         return value
 
     # Operations
+
+    @property
+    def unrolls(self) -> bool:
+        """Whether loops become their rounds wherever that can be: the program goes where there are no loops."""
+        return self._builder.unrolls
 
     @property
     def operation_count(self) -> int:

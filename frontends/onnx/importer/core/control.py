@@ -87,17 +87,16 @@ def loop(node: Node) -> Sequence[SSAValue]:
         return unrolled_loop(node)  # Sequences grow.
     way = tested_loop if asks or not node.has_input(0) else counted_loop
     # How many rows rounds add to a result must be known, which unrolling may find out.
-    return first_possible(
-        node, [unrolled_loop, way] if few or asks and adds else [way, unrolled_loop]
-    )
+    unrolls = few or asks and adds or node.unrolls
+    return first_possible(node, [unrolled_loop, way] if unrolls else [way, unrolled_loop])
 
 
 def scan(node: Node) -> Sequence[SSAValue]:
     """Scan over axes of known length."""
     parts = scan_parts(node)
-    few = parts.rounds * len(parts.body.node) <= MOST_UNROLLED
+    unrolls = parts.rounds * len(parts.body.node) <= MOST_UNROLLED or node.unrolls
     return first_possible(
-        node, [unrolled_scan, counted_scan] if few else [counted_scan, unrolled_scan]
+        node, [unrolled_scan, counted_scan] if unrolls else [counted_scan, unrolled_scan]
     )
 
 

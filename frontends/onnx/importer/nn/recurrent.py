@@ -1,11 +1,13 @@
 """
 RNN, GRU and LSTM over sequences of a known length: one product for the inputs of all steps, and the
-steps one after the other.
+steps one after the other, in a loop where they are many.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
@@ -13,12 +15,14 @@ from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.tensor.binary import AddOp, GreaterOp, LessOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reorder import ReverseSequenceOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import SplitOp, StridedSliceOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.core.unrolling import element, require_few
+from xrelay.frontends.onnx.importer.core.looping import as_tensor, index, repeated
+from xrelay.frontends.onnx.importer.core.unrolling import MAX_ROUNDS, element
 from xrelay.frontends.onnx.importer.emitting import joined, require_range, reshaped
 from xrelay.frontends.onnx.importer.nn.activation import (
     clipped_line,
@@ -29,6 +33,9 @@ from xrelay.frontends.onnx.importer.nn.activation import (
     times,
 )
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
+
+MOST_UNROLLED = 16
+"""More steps stay a loop: its code is compiled once."""
 
 Activation = Callable[[SSAValue], SSAValue]
 
@@ -146,7 +153,7 @@ class Sequences:
             length, batch = batch, length
         size = node.shape_of(node.shaped(2, "R", (None,) * 3))[2]
         state = (batch, directions, size) if batch_first else (directions, batch, size)
-        for index, name, shape in (
+        for place, name, shape in (
             (1, "W", (directions, gates * size, width)),
             (2, "R", (directions, gates * size, size)),
             (3, "B", (directions, 2 * gates * size)),
@@ -155,9 +162,9 @@ class Sequences:
             (6, "initial_c", state),
             (7, "P", (directions, 3 * size)),
         ):
-            if node.has_input(index):
-                node.shaped(index, name, shape)
-        initial = [node.optional(index) for index in range(5, 5 + states)]
+            if node.has_input(place):
+                node.shaped(place, name, shape)
+        initial = [node.optional(place) for place in range(5, 5 + states)]
         if batch_first:
             data = node.emit(TransposeOp(data, (1, 0, 2)))
             initial = [
@@ -214,10 +221,8 @@ def recurrent(
             turn = lengths if reverse else None
             start = given.start(number)
             product = _of_input(node, _turned(node, given.data, turn), number, bias)
-            steps = range(node.shape_of(given.data)[0])
-            order = steps[::-1] if reverse and lengths is None else steps
-            outputs, final = _run(cell, step, product, start, order, lengths)
-            stacked = joined(node, [node.emit(ExpandDimsOp(each, 0)) for each in outputs], 0)
+            direction = Direction(cell, step, product, lengths, reverse and lengths is None)
+            stacked, final = direction.run(start)
             whole.append(node.emit(ExpandDimsOp(_turned(node, stacked, turn), 1)))
             last.append([node.emit(ExpandDimsOp(each, 0)) for each in final])
         return given.results(whole, last)
@@ -264,35 +269,56 @@ def _turned(node: Node, value: SSAValue, lengths: SSAValue | None) -> SSAValue:
     return node.emit(ReverseSequenceOp(value, lengths, seq_axis=0, batch_axis=1))
 
 
-def _run(
-    cell: Cell,
-    step: Step,
-    product: SSAValue,
-    states: list[SSAValue],
-    order: Sequence[int],
-    lengths: SSAValue | None,
-) -> tuple[list[SSAValue], list[SSAValue]]:
-    """
-    The state after each step, by its place in the sequence, and the states after the last step.
-    After the end of a sequence states stay, and outputs are 0.
-    """
-    node = cell.node
-    outputs: dict[int, SSAValue] = {}
-    for place in order:
-        require_few(node, len(order))
-        new = step(cell, element(node, product, 0, place), states)
-        outputs[place] = new[0]
-        if lengths is not None:
-            runs = node.emit(LessOp(node.scalar(place, lengths), lengths))
-            runs = node.emit(ExpandDimsOp(runs, 1))
-            new = [
-                node.emit(WhereOp(runs, after, before))
-                for after, before in zip(new, states, strict=True)
-            ]
-            zero = node.scalar(0, new[0])
-            outputs[place] = node.emit(WhereOp(runs, new[0], zero))
-        states = new
-    return [outputs[place] for place in sorted(outputs)], states
+@dataclass(frozen=True)
+class Direction:
+    """The steps of one direction over the products with the input, [length, batch, gates * size]."""
+
+    cell: Cell
+    step: Step
+    product: SSAValue
+    lengths: SSAValue | None
+    """Of the sequences of the batch, where not all are whole."""
+    backwards: bool
+
+    def run(self, states: list[SSAValue]) -> tuple[SSAValue, list[SSAValue]]:
+        """The outputs of all steps, [length, batch, size], and the states after the last step."""
+        node, length = self.cell.node, self.cell.node.shape_of(self.product)[0]
+        if length > (MAX_ROUNDS if node.unrolls else MOST_UNROLLED):
+            *last, rows = repeated(
+                node, index(node, length), states, length, [self.backwards], self._round
+            )
+            return rows, last
+        outputs: list[SSAValue] = []
+        for place in range(length)[:: -1 if self.backwards else 1]:
+            given = element(node, self.product, 0, place)
+            output, states = self._after(given, states, node.constant(np.array(place)))
+            outputs.append(node.emit(ExpandDimsOp(output, 0)))
+        return joined(node, outputs[:: -1 if self.backwards else 1], 0), states
+
+    def _round(self, count: SSAValue, states: Sequence[SSAValue]) -> list[SSAValue]:
+        """The states after a step of a loop, and its output."""
+        node = self.cell.node
+        if self.backwards:
+            last = index(node, node.shape_of(self.product)[0] - 1)
+            count = node.add(arith.SubiOp(last, count))
+        place = as_tensor(node, node.add(arith.IndexCastOp(count, i64)))
+        given = node.emit(TakeOp(self.product, place, axis=0))
+        output, states = self._after(given, states, place)
+        return [*states, output]
+
+    def _after(
+        self, given: SSAValue, states: Sequence[SSAValue], place: SSAValue
+    ) -> tuple[SSAValue, list[SSAValue]]:
+        """The output and the states after a step. After the end of a sequence states stay, and outputs are 0."""
+        node, new = self.cell.node, self.step(self.cell, given, states)
+        if self.lengths is None:
+            return new[0], new
+        runs = node.emit(ExpandDimsOp(node.emit(LessOp(place, self.lengths)), 1))
+        kept = [
+            node.emit(WhereOp(runs, after, before))
+            for after, before in zip(new, states, strict=True)
+        ]
+        return node.emit(WhereOp(runs, new[0], node.scalar(0, new[0]))), kept
 
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from onnx_models import Array, Samples, check, kinds, one_node
 
-from xrelay.frontends.onnx import OnnxImportError, import_model
+from xrelay.frontends.onnx import OnnxImportError, import_every_value, import_model
+from xrelay.frontends.onnx.importer.core.unrolling import MAX_ROUNDS
+from xrelay.frontends.onnx.importer.nn import recurrent
 
 SAMPLES = Samples(17)
 floats = SAMPLES.floats
@@ -55,6 +57,32 @@ def check_network(op: str, direction: str = "forward", **options: Any) -> None:
 @pytest.mark.parametrize("lengths", [False, True])
 def test_directions(op: str, direction: str, lengths: bool):
     check_network(op, direction, lengths=lengths, states=True)
+
+
+@pytest.mark.parametrize("op", GATES)
+@pytest.mark.parametrize("direction", ["reverse", "bidirectional"])
+@pytest.mark.parametrize("lengths", [False, True])
+def test_many_steps_are_a_loop(
+    op: str, direction: str, lengths: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(recurrent, "MOST_UNROLLED", LENGTH - 1)
+    check_network(op, direction, lengths=lengths, states=True)
+
+
+def test_one_step_more_than_is_unrolled_makes_a_loop():
+    for steps, loops in ((recurrent.MOST_UNROLLED, 0), (recurrent.MOST_UNROLLED + 1, 1)):
+        _, constants = network("GRU")
+        model = one_node("GRU", [floats(steps, 1, INPUTS)], constants, opset=14, hidden_size=SIZE)
+        assert str(import_model(model)).count("scf.for") == loops
+        assert "scf.for" not in str(import_model(model, unrolled=True))
+        assert "scf.for" not in str(import_every_value(model))
+
+
+def test_more_steps_than_loops_are_unrolled_for():
+    _, constants = network("RNN")
+    data = floats(MAX_ROUNDS + 1, 1, INPUTS)
+    model = one_node("RNN", [data], constants, opset=14, hidden_size=SIZE)
+    assert "scf.for" in str(import_model(model, unrolled=True))
 
 
 @pytest.mark.parametrize("op", GATES)
