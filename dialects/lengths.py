@@ -69,7 +69,8 @@ class Length:
         """The number in the first call."""
 
     def __hash__(self) -> int:
-        return hash((id(self.scope), self.value))
+        # Equal hashes make a dictionary ask whether lengths are equal, which is a decision, and -1 has the hash of -2.
+        return hash((id(self.scope), self.value, *(factor == -1 for _, factor in self.value)))
 
     def __repr__(self) -> str:
         ranges = [self.scope.stated.get(each) for each in sorted(self.scope.symbols_in(self.value))]

@@ -203,7 +203,7 @@ class TypeInference:
                 yielded = [cast(YieldOp, region.block.last_op).value.type for region in op.clauses]
                 return (self.common(op, yielded),)
             case scf.IfOp() if op.results:
-                ends = [region.block.last_op for region in op.regions]
+                ends = [region.block.last_op for region in op.regions if region.blocks]
                 rows = [end.operands for end in ends if isinstance(end, scf.YieldOp)]
                 return [
                     self.common(op, [value.type for value in column])

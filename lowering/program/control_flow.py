@@ -6,7 +6,7 @@ single numbers. It takes no calls, functions as values, data types, or reference
 from math import prod
 
 from xdsl.dialects import func, scf, tensor
-from xdsl.dialects.builtin import TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TupleType
 from xdsl.dialects.scf import Scf
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -165,12 +165,19 @@ def _is_row(op: tensor.InsertSliceOp) -> bool:
     whole = (1, *shape[1:])
     return (
         len(op.offsets) == 1
-        and not op.sizes
         and not op.strides
         and tuple(op.static_offsets.get_values())[1:] == (0,) * (len(shape) - 1)
-        and tuple(op.static_sizes.get_values()) == whole
+        and _sizes(op) == whole
         and set(op.static_strides.get_values()) == {1}
         and prod(source.get_shape()) == prod(whole)
+    )
+
+
+def _sizes(op: tensor.InsertSliceOp) -> tuple[int | None, ...]:
+    """How much of each axis is written; None where that is not known."""
+    computed = map(constant_number, op.sizes)
+    return tuple(
+        next(computed) if size == DYNAMIC_INDEX else size for size in op.static_sizes.get_values()
     )
 
 

@@ -110,7 +110,9 @@ def may_last(node: Node) -> bool:
     ):
         return True
     first, end = constant_number(node.op.lb), constant_number(node.op.ub)
-    return first is None or end is None or end - first > MOST_UNASKED
+    if first is None or end is None or is_open(end - first):
+        return True
+    return end - first > MOST_UNASKED
 
 
 def declarations(threads: int, *, profile: bool, loops: bool) -> list[llvm.FuncOp]:
@@ -258,6 +260,9 @@ class _EntryWriter:
         if isinstance(op, arith.ConstantOp):
             assert isinstance(op.value, IntegerAttr)
             type_ = _held(old.type)
+            if is_open(op.value.value.data):
+                self.scalars[old] = self.cast(self.number(op.value.value.data), type_)
+                return
             constant = llvm.ConstantOp(whole_number(type_, op.value.value.data), type_)
             self.scalars[old] = self.emit(constant)
             return

@@ -136,6 +136,21 @@ ATTENTION = model_of(
     w3=(24, 24),
     table=(64, 24),
 )
+RECURRENT = model_of(
+    """recurrent (float[steps, batch, 6] x) => (float[steps, batch, 10] y, float[2, batch, 5] last, float[1, batch, 7] state) {
+        a, last = LSTM <hidden_size = 5, direction = "bidirectional"> (x, w1, r1, b1)
+        t = Transpose <perm = [0, 2, 1, 3]> (a)
+        shape = Constant <value_ints = [0, 0, 10]> ()
+        y = Reshape(t, shape)
+        , state = GRU <hidden_size = 7, direction = "reverse", linear_before_reset = 1> (y, w2, r2, b2)
+    }""",
+    w1=(2, 20, 6),
+    r1=(2, 20, 5),
+    b1=(2, 40),
+    w2=(1, 21, 10),
+    r2=(1, 21, 7),
+    b2=(1, 42),
+)
 CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], ...]]] = {
     "perceptron": (
         PERCEPTRON,
@@ -162,6 +177,14 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
             {"batch": 2, "rows": 6, "few": 3, "columns": 5},
             {"batch": 3, "rows": 13, "few": 2, "columns": 4},
             {"batch": 5, "rows": 2, "few": 7, "columns": 15},
+        ),
+    ),
+    "recurrent": (
+        RECURRENT,
+        {"steps": 20, "batch": 3},
+        tuple(
+            {"steps": steps, "batch": batch}
+            for steps, batch in ((20, 3), (2, 2), (17, 9), (70, 4), (5, 16))
         ),
     ),
     "images": (IMAGES, {"batch": 2}, tuple({"batch": batch} for batch in (2, 3, 5))),

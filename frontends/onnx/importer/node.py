@@ -18,6 +18,7 @@ from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.lengths import LengthsAttr, is_open
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import MOST_DIMENSIONS, is_tensor_type, tensor_type
+from xrelay.dialects.tensor.creation import FullOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.frontends.onnx.errors import (
     OnnxImportError,
@@ -472,8 +473,14 @@ class Node:
         return self.constant(convert(np.asarray(number), dtype))
 
     def zeros(self, shape: Sequence[int], like: SSAValue) -> SSAValue:
-        """A constant of zeros with the dtype of another value; only one element is stored."""
-        return self.constant(np.broadcast_to(np.zeros((), self.element_dtype(like)), shape))
+        """Zeros with the dtype of another value."""
+        return self.filled(np.zeros((), self.element_dtype(like)), shape)
+
+    def filled(self, number: Array, shape: Sequence[int]) -> SSAValue:
+        """A tensor all elements of which are one number, which is stored once: a constant where the shape is known."""
+        if any(map(is_open, shape)):
+            return self.emit(FullOp(self.constant(number), shape))
+        return self.constant(np.broadcast_to(number, shape))
 
     def element_dtype(self, value: SSAValue) -> np.dtype[Any]:
         """The NumPy dtype of a value."""

@@ -137,6 +137,17 @@ def test_what_holds_for_all_lengths_is_no_guard() -> None:
     assert not scope.conditions()
 
 
+def test_dictionaries_decide_nothing() -> None:
+    scope = Scope()
+    n, m = symbol(scope, "n", 8), symbol(scope, "m", 3)
+    rest = m // 4
+    known = {n - rest: 1, n - 2 * rest: 2, n - 3 * rest: 3}
+    assert len(known) == 3
+    assert known[n - m // 4] == 1
+    assert known.get(rest - n) is None
+    assert not scope.conditions()
+
+
 def test_what_does_not_is_one() -> None:
     scope = Scope()
     n = symbol(scope, "n", 8)

@@ -10,6 +10,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import element_count, is_tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownValue, UnsupportedNode
 from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, scan_parts
@@ -94,7 +95,8 @@ def loop(node: Node) -> Sequence[SSAValue]:
 def scan(node: Node) -> Sequence[SSAValue]:
     """Scan over axes of known length."""
     parts = scan_parts(node)
-    unrolls = parts.rounds * len(parts.body.node) <= MOST_UNROLLED or node.unrolls
+    few = not is_open(parts.rounds) and parts.rounds * len(parts.body.node) <= MOST_UNROLLED
+    unrolls = few or node.unrolls
     return first_possible(
         node, [unrolled_scan, counted_scan] if unrolls else [counted_scan, unrolled_scan]
     )

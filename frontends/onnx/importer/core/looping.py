@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Region, SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import element_count, normalize_axis
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -145,9 +146,14 @@ def repeated(
         require_size(type_.get_shape(), "what its rounds add")
         rows = block.insert_arg(type_, len(block.args))
         at = node.add(arith.SubiOp(index(node, rounds - 1), count)) if back else count
-        sizes = [1, *node.shape_of(row)]
-        offsets = [DYNAMIC_INDEX, *[0] * len(sizes[1:])]
-        grown.append(node.add(tensor.InsertSliceOp.get(row, rows, sizes, offsets, offsets=[at])))
+        shape = [1, *node.shape_of(row)]
+        offsets = [DYNAMIC_INDEX, *[0] * len(shape[1:])]
+        sizes = [DYNAMIC_INDEX if is_open(length) else length for length in shape]
+        computed = [index(node, length) for length in shape if is_open(length)]
+        insertion = tensor.InsertSliceOp.get(
+            row, rows, sizes, offsets, offsets=[at], sizes=computed
+        )
+        grown.append(node.add(insertion))
         row_inputs.append(rows)
     node.close(block, scf.YieldOp(*following, *grown), first)
     begins = [node.add(tensor.EmptyOp([], rows.type)) for rows in row_inputs]

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.tensor.binary import AddOp, GreaterOp, LessOp, MultiplyOp, SubtractOp
@@ -283,7 +284,7 @@ class Direction:
     def run(self, states: list[SSAValue]) -> tuple[SSAValue, list[SSAValue]]:
         """The outputs of all steps, [length, batch, size], and the states after the last step."""
         node, length = self.cell.node, self.cell.node.shape_of(self.product)[0]
-        if length > (MAX_ROUNDS if node.unrolls else MOST_UNROLLED):
+        if is_open(length) or length > (MAX_ROUNDS if node.unrolls else MOST_UNROLLED):
             *last, rows = repeated(
                 node, index(node, length), states, length, [self.backwards], self._round
             )

@@ -8,9 +8,8 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp
-from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.tensor.creation import ArangeOp, FullOp, OneHotOp
+from xrelay.dialects.tensor.creation import ArangeOp, OneHotOp
 from xrelay.dialects.tensor.transform import SplitOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
@@ -80,9 +79,7 @@ def constant_of_shape(node: Node) -> SSAValue:
         raise OnnxImportError(f"attribute 'value' has {value.size} elements, expected one")
     shape = node.known_lengths(0, "input")
     require_size(shape, "the result")
-    if any(map(is_open, shape)):
-        return node.emit(FullOp(node.constant(value.reshape(())), shape))
-    return node.constant(np.broadcast_to(value.reshape(()), shape))
+    return node.filled(value.reshape(()), shape)
 
 
 def number_range(node: Node) -> SSAValue:
