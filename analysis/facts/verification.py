@@ -6,7 +6,6 @@ every region, climbs from each operand to the function around it, and looks for 
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
@@ -15,6 +14,7 @@ from xrelay.analysis.facts.dominance import check_dominance, check_resolved
 from xrelay.analysis.facts.scopes import Within
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
+from xrelay.dialects.branches import check_handed_over
 
 
 def verify_program(op: Operation) -> None:
@@ -31,8 +31,8 @@ def verify_program(op: Operation) -> None:
 
 def verify(op: Operation) -> None:
     """
-    What xDSL's `op.verify()` checks, in its order: the operations within `op` before itself. And that branches which
-    give values have two sides, as MLIR demands and xDSL forgets.
+    What xDSL's `op.verify()` checks, in its order: the operations within `op` before itself. And what
+    branches and loops hand over, as MLIR does.
 
     Raises VerifyException.
     """
@@ -52,9 +52,10 @@ def verify_alone(op: Operation, symbols: Symbols) -> None:
         for block in region.blocks:
             if block.is_empty:
                 block.verify()
-    if isinstance(op, scf.IfOp) and op.results and not op.false_region.blocks:
-        message = "it has results and no branch for false"
-        op.emit_error(message, VerifyException(message))
+    try:
+        check_handed_over(op)
+    except VerifyException as error:
+        op.emit_error(str(error), error)
     if op.regions and op.has_trait(IsolatedFromAbove, value_if_unregistered=False):
         with _remembered_ancestors(op):
             op.verify(verify_nested_ops=False)

@@ -11,6 +11,7 @@ from xdsl.dialects.scf import Scf
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.analysis.facts.names import operation_text
+from xrelay.dialects.branches import handed_over
 from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
 from xrelay.dialects.core.references import RefType
 from xrelay.dialects.shapes import HasNoCode, is_dynamic, is_integer_type, is_tensor_type
@@ -19,7 +20,6 @@ from xrelay.lowering.program.operations import (
     TERMINATORS,
     constant_number,
     is_scalar,
-    passed_on,
     program_ops,
 )
 from xrelay.lowering.program.registry import FUNCTIONS, INTERPRETER_ONLY
@@ -94,7 +94,7 @@ def _why_no_code(op: Operation) -> str | None:
 
 def _why_not(op: scf.IfOp | scf.ForOp | scf.WhileOp) -> str | None:
     """Why a branch or a loop cannot be lowered."""
-    for what, expected, found in _handed_over(op):
+    for what, expected, found in handed_over(op):
         if len(expected) != len(found):
             return f"{what} gives {len(found)} values, expected {len(expected)}"
         for i, (type_, value) in enumerate(zip(expected, found, strict=True)):
@@ -107,35 +107,6 @@ def _why_not(op: scf.IfOp | scf.ForOp | scf.WhileOp) -> str | None:
         if step is None or step < 1:
             return f"its step is {'not a constant' if step is None else step}, expected 1 or more"
     return None
-
-
-def _handed_over(
-    op: scf.IfOp | scf.ForOp | scf.WhileOp,
-) -> list[tuple[str, list[Attribute], tuple[SSAValue, ...]]]:
-    """What is handed over within a branch or loop: from where, the types expected, and the values."""
-    types = [result.type for result in op.results]
-    match op:
-        case scf.IfOp():
-            sides = zip(("the first branch", "the other branch"), op.regions, strict=True)
-            return [
-                (what, types, passed_on(region.block) if region.blocks else ())
-                for what, region in sides
-            ]
-        case scf.ForOp():
-            return [
-                ("the start", types, tuple(op.iter_args)),
-                ("a round", types, passed_on(op.body.block)),
-            ]
-        case scf.WhileOp():
-            carried = [arg.type for arg in op.before_region.block.args]
-            body = [arg.type for arg in op.after_region.block.args]
-            tested = passed_on(op.before_region.block)
-            return [
-                ("the start", carried, tuple(op.arguments)),
-                ("the condition", types, tested),
-                ("the condition", body, tested),
-                ("a round", carried, passed_on(op.after_region.block)),
-            ]
 
 
 def _why_not_extracted(op: tensor.ExtractOp) -> str | None:

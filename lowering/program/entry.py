@@ -29,6 +29,7 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT
+from xrelay.dialects.branches import passed_on
 from xrelay.dialects.lengths import is_open, place_of
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.emit.attributes import access, step, whole_number
@@ -36,7 +37,7 @@ from xrelay.lowering.emit.builder import POINTER
 from xrelay.lowering.emit.context import BARRIER, NEXT_TASK
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE
-from xrelay.lowering.program.operations import constant_number, is_scalar, passed_on
+from xrelay.lowering.program.operations import constant_number, is_scalar
 from xrelay.lowering.program.steps import Branch, Call, Load, Loop, Node, Scalar
 from xrelay.lowering.program.storage import Storage
 

@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.branches import passed_on
 from xrelay.dialects.core.annotation import AnnotationOp
 from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.dialects.core.values import (
@@ -33,7 +34,6 @@ from xrelay.lowering.program.operations import (
     calls_kernel,
     carried_values,
     constant_number,
-    passed_on,
     program_ops,
     surrounding_block,
 )

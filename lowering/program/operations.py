@@ -85,17 +85,6 @@ def carried_values(op: LoopOp) -> list[tuple[SSAValue, SSAValue]]:
     return list(zip(op.before_region.block.args, op.arguments, strict=True))
 
 
-def passed_on(block: Block) -> tuple[SSAValue, ...]:
-    """What the end of a region hands to what is around it; of a condition, all but whether to go on."""
-    match block.last_op:
-        case scf.YieldOp() as end:
-            return tuple(end.operands)
-        case scf.ConditionOp() as end:
-            return tuple(end.operands[1:])
-        case _:
-            return ()
-
-
 def constant_number(value: SSAValue) -> int | None:
     """A number in a register that is a constant."""
     op = value.owner

@@ -15,6 +15,7 @@ from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation
 
+from xrelay.dialects.branches import passed_on
 from xrelay.dialects.shapes import leaf_types
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.group import group_of
@@ -25,7 +26,6 @@ from xrelay.lowering.program.operations import (
     LoopOp,
     calls_kernel,
     carried_values,
-    passed_on,
     surrounding_block,
 )
 from xrelay.lowering.program.selection import Choices

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.reshapes import reshaped_argument
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.branches import passed_on
 from xrelay.dialects.core.references import RefType
 from xrelay.dialects.core.values import CompositeOp, FusedOp
 from xrelay.dialects.shapes import leaf_type, leaf_types
@@ -26,7 +27,7 @@ from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.operators.core.values import source_leaf
-from xrelay.lowering.program.operations import is_scalar, passed_on
+from xrelay.lowering.program.operations import is_scalar
 
 
 @dataclass(frozen=True)
