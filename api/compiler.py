@@ -254,18 +254,24 @@ def parse_program(
 
 
 _STRING = r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
-_STRINGS = re.compile(rf'{_STRING}|//[^\n]*|"')
+_STRINGS = re.compile(rf'{_STRING}|//[^\n]*|"|[^\x00-\x7f]')
 
 
 def check_strings(text: str, name: str) -> None:
     """
     Raises CompileError with the line of a string that is not closed, or that holds an unknown
-    escape. xDSL's lexer finds this out as well, but takes time exponential in the string's length.
+    escape. xDSL's lexer finds this out as well, but takes time exponential in the string's length. Neither are
+    other characters than those of ASCII part of MLIR outside of strings and comments: xDSL reads names with them, and
+    writes what it cannot read.
     """
     for match in _STRINGS.finditer(text):
-        if match.group() == '"':
+        found = match.group()
+        if found == '"' or not found[0].isascii():
             line = text.count("\n", 0, match.start()) + 1
-            raise CompileError(f"'{name}', line {line}: expected a complete string literal")
+            wrong = "expected a complete string literal"
+            if found != '"':
+                wrong = f"the character {found!r} is outside of a string"
+            raise CompileError(f"'{name}', line {line}: {wrong}")
 
 
 def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:

@@ -205,6 +205,14 @@ BAD_PROGRAMS = {
         'func.func @main(%x: tensor<2xf32> {onnx.name = "a name that is long and never ends',
         ["'bad.mlir', line 1: expected a complete string literal"],
     ),
+    "has a name beyond ASCII": (
+        'func.func @main(%x: tensor<2xf32>) attributes {a = "é",\n é = 1 : i64} {}',
+        ["'bad.mlir', line 2: the character 'é' is outside of a string"],
+    ),
+    "has a branch without values": (
+        "func.func @main(%c: i1) {\n%0 = scf.if %c -> (tensor<2xf32>) { scf.yield }\nreturn }",
+        ["bad.mlir:2:1", "the first branch gives 0 values, expected 1"],
+    ),
     "meets an assertion of the parser": (
         "func.func @main(%x: tensor<2xf32>) { %0 = relay.tuple %x, }",
         ["bad.mlir:1:"],
