@@ -173,8 +173,7 @@ ROWS: Mapping[str, PassRow] = {
     "relay-opt-level-0": PassRow(keeps_special=False),
     "relay-opt-level-1": PassRow(keeps_special=False),
     "relay-opt-level-2": PassRow(keeps_special=False),
-    # What level 3 makes equal is computed once for several scopes, and gets a name in the next run.
-    "relay-opt-level-3": PassRow(keeps_special=False, settles=False),
+    "relay-opt-level-3": PassRow(keeps_special=False),
     "relay-to-tir": PassRow(is_idle=True),
     "remove-standalone-reshapes": PassRow(before=("fuse-ops",)),
     "remove-unused-functions": PassRow(before=PARTITIONS, is_idle=True),
