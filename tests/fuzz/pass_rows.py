@@ -155,7 +155,7 @@ ROWS: Mapping[str, PassRow] = {
     "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
     "merge-composite": PassRow({"targets": COMPILERS}),
     "outline-compiler-functions": PassRow(before=(*PARTITIONS, "inline")),
-    "outline-default-regions": PassRow(before=PARTITIONS, settles=False),
+    "outline-default-regions": PassRow(before=PARTITIONS),
     "partial-eval": PassRow({"max-bytes": (64, 1 << 20), "max-operations": (0, 100_000)}),
     "partition-graph": PassRow({"bind-constants": FLAG}, before=REGIONS),
     "plan-devices": PassRow({"default-device": (1, 2)}),
