@@ -42,3 +42,13 @@ func.func @composite(%x: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> 
   }
   return %0 : tensor<2x3xf32>
 }
+
+// CHECK-LABEL: func.func @keep_additions
+// CHECK-NEXT: relay.add %x, %b :
+// CHECK-NEXT: relay.multiply
+// CHECK-NEXT: func.return
+func.func @keep_additions(%x: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0 = relay.add %x, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %1 = relay.multiply %0, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}

@@ -28,3 +28,15 @@ func.func @half(%x: tensor<f16>) -> tensor<f16> {
   }
   return %0 : tensor<f16>
 }
+
+// CHECK-LABEL: func.func @keep_other_functions
+// CHECK-NEXT: relay.nn.log_softmax
+// CHECK-NEXT: relay.sigmoid
+// CHECK-NEXT: relay.sinh
+// CHECK-NEXT: func.return
+func.func @keep_other_functions(%x: tensor<2x3xf64>) -> tensor<2x3xf64> {
+  %0 = relay.nn.log_softmax %x : (tensor<2x3xf64>) -> tensor<2x3xf64>
+  %1 = relay.sigmoid %0 : (tensor<2x3xf64>) -> tensor<2x3xf64>
+  %2 = relay.sinh %1 : (tensor<2x3xf64>) -> tensor<2x3xf64>
+  return %2 : tensor<2x3xf64>
+}
