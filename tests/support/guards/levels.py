@@ -64,3 +64,18 @@ LEVELS[-1].changes(
     branches("%a = exp %x", taken="%t = tanh %a", other="%b = exp %x; %e = sqrt %b"),
     expects="+let -exp",
 )
+LEVELS[-1].changes(
+    "names that algebra makes equal",
+    program(
+        f"func.func @main(%x: {T}) -> ({T}, {T}) {{",
+        f"%pair = relay.tuple %x, %x : ({T}, {T}) -> {PAIR}",
+        f"%f = {FIRST}",
+        f"%a = relay.let %x : ({T}) -> {T}",
+        f"%b = relay.let %f : ({T}) -> {T}",
+        typed("%e = exp %a"),
+        typed("%t = tanh %b"),
+        f"func.return %e, %t : {T}, {T}",
+        "}",
+    ),
+    expects="-let",
+)
