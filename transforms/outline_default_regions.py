@@ -12,7 +12,7 @@ Operators are taken as early as they can be, and calls only when no operator is 
 wait for one: there are few functions. Constants and tuples are made where they are used, in each function once, and
 what takes a field out of a tuple again is not needed.
 
-Changes the function `main` (or the one named) only. Operations of other dialects go into such
+Changes the function `main` (or the one named) only, and calls alone stay in their order. Operations of other dialects go into such
 functions too; calls and the terminator stay.
 
 Source: none in Relay, whose executors call kernels one by one.
@@ -276,6 +276,8 @@ def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> Sequence
     block = function.body.block
     _forward_fields(block)
     segments = Segments.of(block)
+    if not segments.inside:
+        return ()
     outlining = _Outlining(block, segments)
     last = block.last_op
     assert last is not None

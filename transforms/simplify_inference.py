@@ -17,7 +17,8 @@
 
 Instance and group normalisation become the same as layer normalisation with other axes; group
 normalisation splits the channels by a reshape before, which is undone after. `keep-norms` leaves these three
-and `nn.l2_normalize` as they are, for code generators that have kernels for them.
+and `nn.l2_normalize` as they are, for code generators that have kernels for them. All four compute in f32
+where the data has fewer bits (in Relay in f16, whose largest number is soon less than a square).
 
 Scale and shift are constants after `fold-constant`, when the statistics are. The statistics that a
 batch normalisation returns, and a dropout's mask, keep their operator. The bodies of
@@ -55,6 +56,7 @@ from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractO
 from xrelay.dialects.tensor.reduce import MeanOp, VarianceOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.unary import NegativeOp, SqrtOp
+from xrelay.transforms.rules.emitting import narrowed, widened
 from xrelay.transforms.rules.l2_normalization import l2_normalized
 from xrelay.transforms.rules.rewriting import Emitter, apply_rule
 
@@ -105,31 +107,35 @@ class SkipDropout(RewritePattern):
 
 
 class Standardize(RewritePattern):
-    """Layer, instance and group normalisation: statistics of the data itself."""
+    """Layer, instance and group normalisation: statistics of the data itself, in f32 for narrower types."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StandardizingOp, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, GroupNormOp) and not op.data.type.has_static_shape():
+            return
         emit = Emitter()
         axis, shape = op.channel_axis, op.data.type.get_shape()
+        data = widened(emit, op.data)
         match op:
             case LayerNormOp():
-                normal = self.standardized(emit, op, op.data, (op.axis.value.data,))
+                normal = self.standardized(emit, op, data, (op.axis.value.data,))
             case InstanceNormOp():
-                normal = self.standardized(emit, op, op.data, op.reduced_axes)
+                normal = self.standardized(emit, op, data, op.reduced_axes)
             case GroupNormOp():
-                if not op.data.type.has_static_shape():
-                    return
                 groups = op.num_groups.value.data
                 split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
-                data = emit(ReshapeOp(op.data, split, allowzero=0 in split))
+                data = emit(ReshapeOp(data, split, allowzero=0 in split))
                 normal = self.standardized(emit, op, data, range(axis + 1, len(split)))
                 normal = emit(ReshapeOp(normal, shape, allowzero=0 in shape))
             case _:
                 return
         if op.scale.value.data:
-            normal = emit(MultiplyOp(normal, along_axis(emit, op.gamma, axis, len(shape))))
+            gamma = along_axis(emit, widened(emit, op.gamma), axis, len(shape))
+            normal = emit(MultiplyOp(normal, gamma))
         if op.center.value.data:
-            emit(AddOp(normal, along_axis(emit, op.beta, axis, len(shape))))
+            beta = along_axis(emit, widened(emit, op.beta), axis, len(shape))
+            normal = emit(AddOp(normal, beta))
+        narrowed(emit, normal, op.data)
         rewriter.replace(op, emit.located(op))
 
     def standardized(

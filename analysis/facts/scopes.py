@@ -36,10 +36,15 @@ def keeps_body(op: Operation) -> bool:
 
 
 def belongs_to_backend(op: Operation) -> bool:
-    """Whether `op` is a composite or a function for another compiler."""
+    """Whether `op` is a composite, a function for another compiler, or a kernel of which all is decided."""
     if isinstance(op, func.FuncOp):
         return has_flag(op, UNFUSED_FUNCTIONS)
-    return isinstance(op, CompositeOp)
+    return isinstance(op, CompositeOp) or is_decided(op)
+
+
+def is_decided(op: Operation) -> bool:
+    """Whether `op` is a kernel whose strategies are stated: they are those of the operators that are in it."""
+    return isinstance(op, FusedOp) and op.strategies is not None
 
 
 def one_block(function: func.FuncOp) -> Block:

@@ -155,7 +155,7 @@ ROWS: Mapping[str, PassRow] = {
     "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
     "merge-composite": PassRow({"targets": COMPILERS}),
     "outline-compiler-functions": PassRow(before=(*PARTITIONS, "inline")),
-    "outline-default-regions": PassRow(before=PARTITIONS, settles=False),
+    "outline-default-regions": PassRow(before=PARTITIONS),
     "partial-eval": PassRow({"max-bytes": (64, 1 << 20), "max-operations": (0, 100_000)}),
     "partition-graph": PassRow({"bind-constants": FLAG}, before=REGIONS),
     "plan-devices": PassRow({"default-device": (1, 2)}),
@@ -173,8 +173,7 @@ ROWS: Mapping[str, PassRow] = {
     "relay-opt-level-0": PassRow(keeps_special=False),
     "relay-opt-level-1": PassRow(keeps_special=False),
     "relay-opt-level-2": PassRow(keeps_special=False),
-    # What level 3 makes equal is computed once for several scopes, and gets a name in the next run.
-    "relay-opt-level-3": PassRow(keeps_special=False, settles=False),
+    "relay-opt-level-3": PassRow(keeps_special=False),
     "relay-to-tir": PassRow(is_idle=True),
     "remove-standalone-reshapes": PassRow(before=("fuse-ops",)),
     "remove-unused-functions": PassRow(before=PARTITIONS, is_idle=True),

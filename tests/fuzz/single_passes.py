@@ -73,7 +73,8 @@ class SinglePassFuzzer(PassPipelineFuzzer):
         module = parse_program(payload, "program.mlir", context())
         module.verify()
         (step,) = passes_of(payload)
-        check_alone(step, Meaning(module, inputs_of(module)), module, kinds_of(step.name))
+        meaning = Meaning(module, inputs_of(module))
+        check_alone(step, meaning, module, module.clone(), kinds_of(step.name))
 
 
 def small_program(random: Random, theme: str) -> ModuleOp | None:
@@ -120,13 +121,16 @@ def applied(spec: str, module: ModuleOp) -> ModuleOp:
 
 
 def check_alone(
-    step: ModulePass, meaning: Meaning, before: ModuleOp, wanted: Iterable[int]
+    step: ModulePass,
+    meaning: Meaning,
+    before: ModuleOp,
+    module: ModuleOp,
+    wanted: Iterable[int],
 ) -> bool:
     """
-    Whether a pass changes `before`, a program of some meaning. Raises Difference when it does not mean the same
-    afterwards, or a second run changes more.
+    Whether a pass changes `module`, a copy of `before`, which has some meaning. Raises Difference when it does not
+    mean the same afterwards, or a second run changes more.
     """
-    module = before.clone()
     step.apply(shared_context(), module)
     if before.is_structurally_equivalent(module):
         return False

@@ -7,7 +7,7 @@
 
 Where the bias belongs to the last axis it needs no new axes. Passes that know broadcasting then need not know
 `relay.nn.bias_add`: `fold-scale-axis`, layouts. Bodies of `relay.fused` and `relay.composite`, and functions for other
-compilers, change as well, as in Relay. `recognize-bias-add` is the way back.
+compilers, change as well, as in Relay; kernels whose strategies are stated stay. `recognize-bias-add` is the way back.
 
 Run it before passes on layouts, and after those that match tables of patterns with `nn.bias_add`.
 
@@ -20,7 +20,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import is_decided
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.tensor.binary import AddOp
@@ -52,4 +53,4 @@ class CanonicalizeOpsPass(RelayPass):
     name = "canonicalize-ops"
 
     def rewrite(self, op: ModuleOp) -> None:
-        PatternWalker(AddBias()).rewrite_module(op)
+        PatternWalker(Outside(is_decided, AddBias())).rewrite_module(op)

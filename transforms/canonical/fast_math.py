@@ -6,7 +6,7 @@
 `relay.exp`, `relay.erf`, `relay.tanh` and `relay.nn.softmax` become `relay.fast_exp`, `relay.fast_erf`, `relay.fast_tanh`
 and `relay.nn.fast_softmax`, in bodies of `relay.fused` and `relay.composite` as well, for backends that have them as
 approximations. The interpreter and the code generator of this project compute them as the functions themselves, to the
-last bit (docs/numerics.md has the errors): for them the pass changes nothing.
+last bit (docs/numerics.md has the errors): for them the pass changes nothing. Kernels whose strategies are stated stay.
 
 Source: Relay's FastMath, where `fast_exp` clips x to [-88.3762626647949, 88.3762626647950].
 """
@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import is_decided
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.nn.norm import FastSoftmaxOp, SoftmaxOp
 from xrelay.dialects.tensor.transcendental import FastErfOp, FastExpOp, FastTanhOp
@@ -54,4 +55,4 @@ class FastMathPass(RelayPass):
     name = "fast-math"
 
     def rewrite(self, op: ModuleOp) -> None:
-        PatternWalker(UseFastFunction()).rewrite_module(op)
+        PatternWalker(Outside(is_decided, UseFastFunction())).rewrite_module(op)

@@ -27,12 +27,13 @@ no effects and does not depend on parameters may be anything. Functions for othe
 called, stay as they are.
 
 Run `simplify-inference` before it, for which batch norm and its like are operators that have rules, and
-`eliminate-common-subexpr` and `dead-code-elimination` after it. A second run gives the gradient of the gradient's sum.
+`eliminate-common-subexpr` and `dead-code-elimination` after it. A second run gives the gradients of the sum of all that the
+first one returns, as far as what stands in gradients has rules (docs/gradients.md names what has not).
 
 Source: Relay's FirstOrderGradient.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func, scf
@@ -60,6 +61,14 @@ from xrelay.transforms.derivatives.table import RULES
 from xrelay.transforms.derivatives.terms import Gradient, Term
 from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.rules.rewriting import Emitter
+
+WITHOUT_RULE: Mapping[type[Operation], str] = {
+    func.CallOp: ": its function calls itself, has no body here, or is for another compiler",
+    ApplyOp: ": its function is not known here, calls itself, or is for another compiler",
+    scf.ForOp: ": loops have none",
+    scf.WhileOp: ": loops have none",
+}
+"""Why some operations that users do not expect to lack a gradient have none."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +256,8 @@ def _of_operands(op: Operation, gradients: Sequence[Gradient], emit: Emitter) ->
         case _, Term() if (rule := RULES.get(type(op))) is not None:
             return rule(op, Term(gradient.value, emit))
         case _:
-            raise PassFailedException(f"{operation_text(op)} has no gradient")
+            why = next((why for kind, why in WITHOUT_RULE.items() if isinstance(op, kind)), "")
+            raise PassFailedException(f"{operation_text(op)} has no gradient{why}")
 
 
 def added(one: Gradient, other: Gradient, emit: Emitter) -> Gradient:

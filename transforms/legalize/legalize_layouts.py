@@ -14,7 +14,7 @@ which `fold-constant` computes when the weights are constants.
 
 Leaves alone: `relay.nn.conv3d` without blocks, and pools of lines and volumes, whose kernels know
 every order of axes; operators on tensors with unknown dimensions, `relay.composite`, which a backend
-knows by its shape, and functions for other compilers. Run it after legalize-quantized-products, and
+knows by its shape, functions for other compilers, and kernels whose strategies are stated. Run it after legalize-quantized-products, and
 before legalize and legalize-convolutions, which know one order of axes only.
 
 Source: Relay's ConvertLayout, for one operator at a time.

@@ -56,6 +56,10 @@ STEPS: tuple[tuple[int, RelayPass], ...] = (
     (3, AlterOpLayoutPass(target="llvm")),
     (2, FoldConstantPass(fold_qnn=False)),
     (1, SplitArgsPass()),
+    # The original does neither again. What algebra made equal becomes one, so that a second run finds nothing of the kind; and
+    # equal operations, and fields of tuples that became what they hold, may be used in other scopes than at first.
+    (3, EliminateCommonSubexprPass()),
+    (1, ToBasicBlockNormalFormPass()),
 )
 """What runs before fusion, from which level on, in order."""
 

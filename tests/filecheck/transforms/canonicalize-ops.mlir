@@ -42,3 +42,26 @@ func.func @composite(%x: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> 
   }
   return %0 : tensor<2x3xf32>
 }
+
+// CHECK-LABEL: func.func @keep_additions
+// CHECK-NEXT: relay.add %x, %b :
+// CHECK-NEXT: relay.multiply
+// CHECK-NEXT: func.return
+func.func @keep_additions(%x: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0 = relay.add %x, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %1 = relay.multiply %0, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// A kernel for which everything is decided.
+// CHECK-LABEL: func.func @keep_decided
+// CHECK: relay.nn.bias_add
+func.func @keep_decided(%x: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0 = relay.fused %x, %b attributes {strategies = [#relay.strategy<anchor 1 "relay.nn.softmax" by "three-pass">]} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32> {
+  ^bb0(%p: tensor<2x3xf32>, %q: tensor<3xf32>):
+    %1 = relay.nn.bias_add %p, %q : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    %2 = relay.nn.softmax %1 {axis = -1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    relay.yield %2 : tensor<2x3xf32>
+  }
+  return %0 : tensor<2x3xf32>
+}

@@ -28,3 +28,27 @@ func.func @half(%x: tensor<f16>) -> tensor<f16> {
   }
   return %0 : tensor<f16>
 }
+
+// CHECK-LABEL: func.func @keep_other_functions
+// CHECK-NEXT: relay.nn.log_softmax
+// CHECK-NEXT: relay.sigmoid
+// CHECK-NEXT: relay.sinh
+// CHECK-NEXT: func.return
+func.func @keep_other_functions(%x: tensor<2x3xf64>) -> tensor<2x3xf64> {
+  %0 = relay.nn.log_softmax %x : (tensor<2x3xf64>) -> tensor<2x3xf64>
+  %1 = relay.sigmoid %0 : (tensor<2x3xf64>) -> tensor<2x3xf64>
+  %2 = relay.sinh %1 : (tensor<2x3xf64>) -> tensor<2x3xf64>
+  return %2 : tensor<2x3xf64>
+}
+
+// A kernel for which everything is decided.
+// CHECK-LABEL: func.func @keep_decided
+// CHECK: relay.nn.softmax
+func.func @keep_decided(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = relay.fused %x attributes {strategies = [#relay.strategy<anchor 0 "relay.nn.softmax" by "three-pass">]} : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+  ^bb0(%p: tensor<2x3xf32>):
+    %1 = relay.nn.softmax %p {axis = -1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    relay.yield %1 : tensor<2x3xf32>
+  }
+  return %0 : tensor<2x3xf32>
+}

@@ -13,7 +13,7 @@ func.func @call(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %0 : tensor<2xf32>
 }
 func.func private @f(%x: tensor<2xf32>) -> tensor<2xf32>
-// CHECK: func.call has no gradient
+// CHECK: func.call has no gradient: its function calls itself, has no body here, or is for another compiler
 
 // -----
 
@@ -65,7 +65,7 @@ func.func @recursion(%x: tensor<f32>) -> tensor<f32> {
   %1 = relay.apply %f(%x) : (!relay.fn<(tensor<f32>) -> tensor<f32>>, tensor<f32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
-// CHECK: relay.apply has no gradient
+// CHECK: relay.apply has no gradient: its function is not known here, calls itself, or is for another compiler
 
 // -----
 
@@ -116,7 +116,7 @@ func.func @again(%x: tensor<f32>) -> tensor<f32> {
   %0 = func.call @again(%x) : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
-// CHECK: func.call has no gradient
+// CHECK: func.call has no gradient: its function calls itself, has no body here, or is for another compiler
 
 // -----
 
@@ -130,7 +130,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   }
   return %0 : tensor<f32>
 }
-// CHECK: scf.for has no gradient
+// CHECK: scf.for has no gradient: loops have none
 
 // -----
 
@@ -143,4 +143,4 @@ func.func private @other(%x: tensor<f32>) -> tensor<f32> attributes {Compiler = 
   %0 = relay.exp %x : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
-// CHECK: relay.apply has no gradient
+// CHECK: relay.apply has no gradient: its function is not known here, calls itself, or is for another compiler

@@ -153,3 +153,22 @@ func.func @l2_normalize_in_f32(%x: tensor<2xf16>) -> tensor<2xf16> {
   %0 = relay.nn.l2_normalize %x {eps = 1.000000e-04 : f64, axis = array<i64: 0>} : (tensor<2xf16>) -> tensor<2xf16>
   return %0 : tensor<2xf16>
 }
+
+// Statistics and what follows are computed in f32; a scale that does not count is not asked for.
+// CHECK-LABEL: func.func @layer_norm_in_f32
+// CHECK-NEXT: [[X:%.*]] = relay.cast %x {dtype = f32}
+// CHECK-NEXT: [[M:%.*]] = relay.mean [[X]]
+// CHECK-NEXT: [[V:%.*]] = relay.variance [[X]], [[M]]
+// CHECK-NEXT: relay.constant
+// CHECK-NEXT: [[S:%.*]] = relay.add [[V]]
+// CHECK-NEXT: [[C:%.*]] = relay.subtract [[X]], [[M]]
+// CHECK-NEXT: [[R:%.*]] = relay.sqrt [[S]]
+// CHECK-NEXT: [[N:%.*]] = relay.divide [[C]], [[R]]
+// CHECK-NEXT: [[B:%.*]] = relay.cast %c {dtype = f32}
+// CHECK-NEXT: [[Y:%.*]] = relay.add [[N]], [[B]]
+// CHECK-NEXT: relay.cast [[Y]] {dtype = f16}
+// CHECK-NEXT: func.return
+func.func @layer_norm_in_f32(%x: tensor<2x4xf16>, %c: tensor<4xf16>) -> tensor<2x4xf16> {
+  %0 = relay.nn.layer_norm %x, %c, %c {scale = false} : (tensor<2x4xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<2x4xf16>
+  return %0 : tensor<2x4xf16>
+}

@@ -148,6 +148,7 @@ UNSIGNED_ZEROS.keeps("plus one", neutral(AddOp, 1, "float32"))
 UNSIGNED_ZEROS.keeps("zero minus", neutral(SubtractOp, 0, "float32", left=True))
 UNSIGNED_ZEROS.keeps("times minus one", neutral(MultiplyOp, -1, "float32"))
 SIMPLIFY.changes("times true", neutral(MultiplyOp, True, "bool"))
+SIMPLIFY.keeps("minus true", neutral(SubtractOp, True, "bool"))
 SIMPLIFY.keeps("zeros of both signs", lambda g: g.show(AddOp(g.x(2), g.c([-0.0, 0.0])), BITS))
 SIMPLIFY.keeps(
     "zeros of both signs off", lambda g: g.show(SubtractOp(g.x(2), g.c([0.0, -0.0])), BITS)

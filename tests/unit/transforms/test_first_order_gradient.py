@@ -9,6 +9,7 @@ from cases.gradient import CASES, NARROW, number
 from guards.passes import GuardGraph, main_function, program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.nn.dense import DenseOp
@@ -104,10 +105,34 @@ def test_calls_have_gradients(name: str):
         require_slopes(module, [rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 3)])
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients_have_gradients(name: str):
+    rng = np.random.default_rng(5)
+    once = differentiated(read_relay_text(CALLS[name]))
+    require_slopes(once, [rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 3)])
+
+
+@pytest.mark.parametrize("name", ["dense", "softmax", "matmul", "divide", "sigmoid", "mean"])
+def test_gradients_of_operators_have_gradients(name: str):
+    module, inputs = weighted(name)
+    require_slopes(differentiated(module), inputs)
+
+
+@pytest.mark.parametrize(
+    "name, operator",
+    [("take", "scatter_nd"), ("conv2d", "nn.conv2d_backward_weight"), ("concatenate", "split")],
+)
+def test_gradients_without_gradients_are_refused(name: str, operator: str):
+    once = differentiated(weighted(name)[0])
+    with pytest.raises(PassFailedException, match=rf"relay\.{operator} .*has no gradient"):
+        differentiated(once)
+
+
 def require_slopes(module: ModuleOp, inputs: list[Any]) -> None:
     ((result, gradients),) = interpret(differentiated(module), inputs)
     (expected,) = interpret(module, inputs)
-    np.testing.assert_array_equal(result, expected)
+    for found, stated in zip(leaves(result), leaves(expected), strict=True):
+        np.testing.assert_array_equal(found, stated)
     rng = np.random.default_rng(1)
     for place, (value, gradient) in enumerate(zip(inputs, gradients, strict=True)):
         for _ in range(DIRECTIONS):

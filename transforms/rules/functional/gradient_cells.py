@@ -4,6 +4,8 @@ The type of tensors that may be zeros or ones which nobody has made yet, and ari
 Source: Relay's `gradient.rly`.
 """
 
+from functools import cache
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp, StringAttr
 from xdsl.dialects.func import Func
@@ -110,20 +112,25 @@ def add_cells(module: ModuleOp) -> None:
 
     Raises PassFailedException when it has something else under one of the names.
     """
-    context = Context()
-    for dialect in (Builtin, Func, Relay):
-        context.load_dialect(dialect)
     symbols = Symbols()
-    for op in tuple(Parser(context, PROGRAM).parse_module().body.ops):
+    for op in _cells().body.ops:
         name = _symbol(op)
         found = symbols.lookup(module, name)
         if found is None:
-            op.detach()
-            module.body.block.add_op(op)
+            module.body.block.add_op(op.clone())
         elif not found.is_structurally_equivalent(op):
             raise PassFailedException(
                 f"the module has a @{name} of its own, a name that lazy gradients need"
             )
+
+
+@cache
+def _cells() -> ModuleOp:
+    """The parsed program, of which others get copies."""
+    context = Context()
+    for dialect in (Builtin, Func, Relay):
+        context.load_dialect(dialect)
+    return Parser(context, PROGRAM).parse_module()
 
 
 def _symbol(op: Operation) -> str:
