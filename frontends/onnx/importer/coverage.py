@@ -7,7 +7,9 @@ from typing import Any, cast
 
 from xdsl.irdl import IRDLOperation
 
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.onnx.importer.converters import CONVERTERS
+from xrelay.frontends.onnx.importer.node import Node
 
 _CONVERTER_MODULES = "xrelay.frontends.onnx.importer."
 
@@ -26,11 +28,9 @@ def onnx_sources() -> dict[type[IRDLOperation], tuple[str, ...]]:
 
 
 def _named_operators(thing: Any, seen: set[int]) -> Iterator[type[IRDLOperation]]:
-    """The operators that a function names, itself or in helpers from the files of converters."""
-    if isinstance(thing, type):
-        if issubclass(thing, IRDLOperation):
-            yield thing
-        return
+    """The operators that a function names, itself or in helpers, functions and classes, from the files of converters."""
+    if isinstance(thing, type) and issubclass(thing, IRDLOperation) and thing is not ConstantOp:
+        yield thing  # Any node may become a constant.
     if id(thing) in seen:
         return
     seen.add(id(thing))
@@ -44,11 +44,18 @@ def _named_operators(thing: Any, seen: set[int]) -> Iterator[type[IRDLOperation]
     elif isinstance(thing, tuple | list):
         for part in cast("tuple[Any, ...]", thing):
             yield from _named_operators(part, seen)
-    elif isinstance(thing, FunctionType) and thing.__module__.startswith(_CONVERTER_MODULES):
+    elif not getattr(thing, "__module__", "").startswith(_CONVERTER_MODULES):
+        return
+    elif isinstance(thing, type):
+        for part in vars(thing).values():
+            yield from _named_operators(getattr(part, "__func__", part), seen)
+    elif isinstance(thing, FunctionType):
         for cell in thing.__closure__ or ():
             yield from _named_operators(cell.cell_contents, seen)
         for name in _global_names(thing.__code__):
-            yield from _named_operators(thing.__globals__.get(name), seen)
+            # What is no name of the file may be that of a method of the node.
+            part = thing.__globals__.get(name, vars(Node).get(name))
+            yield from _named_operators(part, seen)
 
 
 def _global_names(code: CodeType) -> Iterator[str]:
