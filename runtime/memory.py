@@ -64,12 +64,12 @@ def checked_arrays(kind: str, specs: Sequence[TensorSpec], arrays: object) -> li
             raise ModelError(f"{kind} '{spec.name}' is {what}, expected {spec}")
         flags = array.flags
         if not (flags.carray if is_output else flags.c_contiguous and flags.aligned):
-            raise ModelError(f"{kind} '{spec.name}' {_unusable(array)}")
+            raise ModelError(f"{kind} '{spec.name}' {unusable(array)}")
         found.append(array)
     return found
 
 
-def _unusable(array: Array) -> str:
+def unusable(array: Array) -> str:
     """Why machine code cannot use the memory of an array."""
     if not array.flags.c_contiguous:
         return f"is not C-contiguous: its strides are {list(array.strides)}"
