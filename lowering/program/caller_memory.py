@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -151,11 +151,11 @@ def _computes(op: Operation | Block) -> bool:
     )  # fmt: skip
 
 
-def _copy_before(op: Operation, number: int) -> CopyOp:
+def _copy_before(op: Operation, number: int) -> SSAValue:
     """A copy of an operand."""
     copy = CopyOp(op.operands[number])
     Rewriter.insert_op(copy, InsertPoint.before(op))
-    return copy
+    return copy.result
 
 
 def _input(block: Block, inputs: Sequence[Port], name: str) -> Leaf:
