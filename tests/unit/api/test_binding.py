@@ -265,8 +265,8 @@ def read_only(array: Array) -> Array:
 WRONG: dict[str, tuple[Callable[[Arrays], None], str]] = {
     "no room": (
         lambda a: a[0].update(old=base(a[0]["old"])) or a[1].update(grown=a[0]["old"][:, :11]),
-        r"input 'old' \[2, 9, 5\] and output 'grown' \[2, 9, 5\] share memory; expected an output that begins "
-        r"with the input, and is longer along one axis \(the buffer may be too small\)",
+        (r"input 'old' \[2, 9, 5\] and output 'grown' \[2, 9, 5\] share memory; expected an output that begins "
+        r"with the input, and is longer along one axis \(the buffer may be too small\)"),
     ),
     "too short": (
         change(1, "grown", lambda a: base(a[1]["grown"])[:, :4]),
@@ -278,8 +278,8 @@ WRONG: dict[str, tuple[Callable[[Arrays], None], str]] = {
     ),
     "other rows": (
         change(0, "old", lambda a: base(a[0]["old"]).reshape(-1)[:30].reshape(2, 3, 5)),
-        r"their strides differ: \[60, 20, 4\] and \[180, 20, 4\]; expected both to be the first rows of one array "
-        "along axis 1",
+        (r"their strides differ: \[60, 20, 4\] and \[180, 20, 4\]; expected both to be the first rows of one array "
+        "along axis 1"),
     ),
     "the other input": (
         change(0, "x", lambda a: base(a[0]["old"])[:, 3:5]),
@@ -299,8 +299,8 @@ WRONG: dict[str, tuple[Callable[[Arrays], None], str]] = {
     ),
     "backwards": (
         change(0, "x", lambda a: a[0]["x"][:, ::-1]),
-        r"input 'x' is not C-contiguous: its strides are \[40, -20, 4\], expected those of an array \[2, 2, 5\] or of "
-        "the first rows of a larger one along one axis",
+        (r"input 'x' is not C-contiguous: its strides are \[40, -20, 4\], expected those of an array \[2, 2, 5\] or of "
+        "the first rows of a larger one along one axis"),
     ),
     "every other row": (
         change(0, "x", lambda a: np.zeros((2, 5, 5), "f4")[:, :4:2]),
