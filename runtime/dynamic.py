@@ -20,9 +20,10 @@ from typing import SupportsIndex, TypeAlias, cast
 import numpy.typing as npt
 
 from xrelay.runtime.arguments import few
-from xrelay.runtime.binding import Binding, arrays_by_name, require_types
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.executor import Binding
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts, layouts_of
+from xrelay.runtime.memory import arrays_by_name, require_types
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import (

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.machine import Address
-from xrelay.runtime.memory import address_of
+from xrelay.runtime.memory import Array, address_of, addresses
 from xrelay.runtime.signature import Signature
 
 ALIGNMENT = 64
@@ -209,6 +209,26 @@ class Executor:
                 run()
         finally:
             self._pool.places.append(place)
+
+
+class Binding:
+    """
+    A model whose inputs and outputs are arrays of the caller, as `Model.bind` and `DynamicModel.bind` make it. It
+    keeps the arrays. `run` may be called from several threads at once where there are no outputs that they both write.
+    """
+
+    def __init__(self, executor: Executor, inputs: Sequence[Array], outputs: Sequence[Array]):
+        self._executor = executor
+        self._arrays = *inputs, *outputs
+        self._reads, self._writes = addresses(inputs), addresses(outputs)
+
+    def run(self) -> None:
+        """
+        Runs the model on what the arrays of the inputs hold now. Nothing is checked and nothing is copied.
+
+        Raises ModelError when the system refuses to start threads, or the memory of the workspace.
+        """
+        self._executor.run(self._reads, self._writes)
 
 
 def _run_interruptibly(run: Callable[[], None], workspace: npt.NDArray[np.uint8]) -> None:

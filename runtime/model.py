@@ -12,16 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from xrelay.runtime.arguments import few, kind_of, number_argument, path_argument
-from xrelay.runtime.binding import Binding, arrays_by_name, require_types
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.executor import Executor, allocated
+from xrelay.runtime.executor import Binding, Executor, allocated
 from xrelay.runtime.host import missing_features
 from xrelay.runtime.layouts import ROW_MAJOR, layouts_of
 from xrelay.runtime.library import LoadedLibrary
 from xrelay.runtime.machine import Address
 from xrelay.runtime.machine_code import load_code
-from xrelay.runtime.memory import addresses, check_apart, checked_arrays, contiguous
+from xrelay.runtime.memory import (
+    addresses,
+    arrays_by_name,
+    check_apart,
+    checked_arrays,
+    contiguous,
+    require_types,
+)
 from xrelay.runtime.signature import Named, Signature, TensorSpec, listed
 
 Array = npt.NDArray[Any]
