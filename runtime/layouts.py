@@ -8,11 +8,11 @@ How arrays of a caller lie in memory: row-major, or as the first rows of a large
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -107,132 +107,135 @@ def layouts_of(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> Lay
     Raises ModelError that names them for arrays that machine code cannot use as they lie, outputs that cannot be
     written, and arrays that share memory otherwise than an output that grows over an input.
     """
-    found = _Finder(inputs, outputs)
-    return found.layouts()
+    return _Finder(inputs, outputs).layouts()
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """An array of a call."""
+
+    kind: str
+    """"input" or "output"."""
+    name: str
+    array: Array
+    start: int
+    stop: int
+    """Where its elements begin and end."""
+
+    @staticmethod
+    def of(kind: str, name: str, array: Array) -> _Given:
+        if not array.flags.aligned or (kind == "output" and not array.flags.writeable):
+            raise ModelError(f"{kind} '{name}' {unusable(array)}")
+        start = stop = address_of(array)
+        for length, stride in zip(array.shape, array.strides, strict=True):
+            step = (length - 1) * stride
+            start, stop = start + min(step, 0), stop + max(step, 0)
+        return _Given(kind, name, array, start, stop + array.itemsize)
+
+    def __str__(self) -> str:
+        return f"{self.kind} '{self.name}'"
 
 
 class _Finder:
     """The state of finding out."""
 
     def __init__(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]):
-        self.inputs, self.outputs = inputs, outputs
+        self.given = [
+            _Given.of(kind, name, array)
+            for kind, arrays in (("input", inputs), ("output", outputs))
+            for name, array in arrays.items()
+        ]
         self.capacities: dict[int, int] = {}
         """The numbers of lengths."""
 
     def layouts(self) -> Layouts:
-        alone = {
-            kind: {name: self.axis_of(kind, name, array) for name, array in arrays.items()}
-            for kind, arrays in (("input", self.inputs), ("output", self.outputs))
-        }
-        growing = self.growing()
-        for growth in growing:
-            # Both have one axis, also where the longer one fills the larger array, and is row-major.
-            lies_within = alone["input"][growth.input] is not None
-            axis = growth.axis if lies_within else None
-            alone["input"][growth.input] = alone["output"][growth.output] = axis
-        rows = [
-            tuple(
-                Rows(name, axis, self.number(arrays[name], axis))
-                for name, axis in alone[kind].items()
-                if axis is not None
-            )
-            for kind, arrays in (("input", self.inputs), ("output", self.outputs))
-        ]
-        return Layouts(rows[0], rows[1], growing, tuple(self.capacities))
-
-    def number(self, array: Array, axis: int) -> int:
-        capacity = capacity_along(array, axis)
-        assert capacity is not None
-        return self.capacities.setdefault(capacity, len(self.capacities))
-
-    def axis_of(self, kind: str, name: str, array: Array) -> int | None:
-        """Along which axis an array is a part of a larger one; None for one that is row-major."""
-        if not array.flags.aligned or (kind == "output" and not array.flags.writeable):
-            raise ModelError(f"{kind} '{name}' {unusable(array)}")
-        if array.flags.c_contiguous:
-            return None
-        for axis in range(1, array.ndim):
-            if capacity_along(array, axis) is not None:
-                return axis
-        raise ModelError(
-            f"{kind} '{name}' {unusable(array)}, expected those of an array [{', '.join(map(str, array.shape))}] or "
-            "of the first rows of a larger one along one axis"
+        known: dict[_Given, tuple[int, int] | None] = {}
+        growing: list[Growth] = []
+        for result, old in self.growing():
+            axis, capacity = _growth(old, result)
+            # Both have one layout, also where the longer one fills the larger array, and is row-major.
+            known[old] = known[result] = None if old.array.flags.c_contiguous else (axis, capacity)
+            growing.append(Growth(result.name, old.name, axis))
+        rows: dict[str, list[Rows]] = {"input": [], "output": []}
+        for each in self.given:
+            found = known[each] if each in known else _rows_of(each)
+            if found is not None:
+                axis, capacity = found
+                number = self.capacities.setdefault(capacity, len(self.capacities))
+                rows[each.kind].append(Rows(each.name, axis, number))
+        return Layouts(
+            tuple(rows["input"]), tuple(rows["output"]), tuple(growing), tuple(self.capacities)
         )
 
-    # -- memory that arrays share -----------------------------------------------------------------
-
-    def growing(self) -> tuple[Growth, ...]:
-        """The outputs that grow over an input."""
-        found: dict[str, Growth] = {}
-        for (is_output, name), (is_other_output, other) in self.sharing():
-            if is_output and is_other_output:
-                raise ModelError(f"output '{name}' and output '{other}' share memory")
-            given, result = (other, name) if is_output else (name, other)
-            axis = self.growth_axis(given, result)
+    def growing(self) -> list[tuple[_Given, _Given]]:
+        """The outputs that share memory with an input, each with that."""
+        found: dict[_Given, _Given] = {}
+        for one, other in self.sharing():
+            if one.kind == other.kind:
+                raise ModelError(f"{one} and {other} share memory")
+            old, result = (one, other) if one.kind == "input" else (other, one)
             if result in found:
                 raise ModelError(
-                    f"output '{result}' shares memory with input '{found[result].input}' and input '{given}', "
-                    "expected one"
+                    f"{result} shares memory with {found[result]} and {old}, expected one"
                 )
-            found[result] = Growth(result, given, axis)
-        return tuple(found[name] for name in self.outputs if name in found)
+            found[result] = old
+        return [(each, found[each]) for each in self.given if each in found]
 
-    def growth_axis(self, given: str, result: str) -> int:
-        """The axis along which an output grows over an input."""
-        old, new = self.inputs[given], self.outputs[result]
-        what = f"input '{given}' {list(old.shape)} and output '{result}' {list(new.shape)} share memory"
-        expected = "expected an output that begins with the input, and is longer along one axis"
-        if address_of(old) != address_of(new):
-            raise ModelError(f"{what}, and begin at different places; {expected}")
-        if old.dtype != new.dtype or old.ndim != new.ndim:
-            raise ModelError(f"{what}, and are {old.dtype} and {new.dtype}; {expected}")
-        longer = [i for i, (a, b) in enumerate(zip(old.shape, new.shape, strict=True)) if a != b]
-        if len(longer) != 1 or old.shape[longer[0]] > new.shape[longer[0]]:
-            raise ModelError(f"{what}; {expected} (the buffer may be too small)")
-        (axis,) = longer
-        capacities = capacity_along(old, axis), capacity_along(new, axis)
-        if None in capacities or (prod(old.shape[:axis]) > 1 and capacities[0] != capacities[1]):
-            raise ModelError(
-                f"{what}, and their strides differ: {list(old.strides)} and {list(new.strides)}; expected both to be "
-                f"the first rows of one array along axis {axis}"
-            )
-        return axis
-
-    def sharing(self) -> Iterator[tuple[tuple[bool, str], tuple[bool, str]]]:
+    def sharing(self) -> Iterator[tuple[_Given, _Given]]:
         """Pairs of arrays that share memory, at least one of which is an output."""
-        spans = sorted(
-            (*_span(array), is_output, name)
-            for is_output, arrays in ((False, self.inputs), (True, self.outputs))
-            for name, array in arrays.items()
-            if array.size
-        )
-        open_: list[tuple[int, int, bool, str]] = []
-        for each in spans:
-            start, _, is_output, name = each
-            open_ = [other for other in open_ if other[1] > start]
-            for _, _, is_other, other in open_:
-                if (is_output or is_other) and _share(
-                    self.array(is_output, name), self.array(is_other, other)
-                ):
-                    yield (is_other, other), (is_output, name)
+        open_: list[_Given] = []
+        for each in sorted(self.given, key=lambda given: given.start):
+            if not each.array.size:
+                continue
+            open_ = [other for other in open_ if other.stop > each.start]
+            for other in open_:
+                if "output" in (each.kind, other.kind) and _share(each, other):
+                    yield other, each
             open_.append(each)
 
-    def array(self, is_output: bool, name: str) -> Array:
-        return (self.outputs if is_output else self.inputs)[name]
+
+def _rows_of(given: _Given) -> tuple[int, int] | None:
+    """Along which axis an array is a part of a larger one, and how long that is; None for one that is row-major."""
+    array = given.array
+    if array.flags.c_contiguous:
+        return None
+    for axis in range(1, array.ndim):
+        capacity = capacity_along(array, axis)
+        if capacity is not None:
+            return axis, capacity
+    raise ModelError(
+        f"{given} {unusable(array)}, expected those of an array [{', '.join(map(str, array.shape))}] or "
+        "of the first rows of a larger one along one axis"
+    )
 
 
-def _span(array: Array) -> tuple[int, int]:
-    """Where the elements of an array begin and end."""
-    start = address_of(array)
-    steps: Sequence[tuple[int, int]] = list(zip(array.shape, array.strides, strict=True))
-    return start, start + sum((length - 1) * step for length, step in steps) + array.itemsize
+def _growth(given: _Given, result: _Given) -> tuple[int, int]:
+    """The axis along which an output grows over an input, and the length of what they are parts of."""
+    old, new = given.array, result.array
+    what = f"{given} {list(old.shape)} and {result} {list(new.shape)} share memory"
+    expected = "expected an output that begins with the input, and is longer along one axis"
+    if given.start != result.start:
+        raise ModelError(f"{what}, and begin at different places; {expected}")
+    if old.dtype != new.dtype or old.ndim != new.ndim:
+        raise ModelError(f"{what}, and are {old.dtype} and {new.dtype}; {expected}")
+    longer = [i for i, (a, b) in enumerate(zip(old.shape, new.shape, strict=True)) if a != b]
+    if len(longer) != 1 or old.shape[longer[0]] > new.shape[longer[0]]:
+        raise ModelError(f"{what}; {expected} (the buffer may be too small)")
+    (axis,) = longer
+    first, second = capacity_along(old, axis), capacity_along(new, axis)
+    if first is None or second is None or (prod(old.shape[:axis]) > 1 and first != second):
+        raise ModelError(
+            f"{what}, and their strides differ: {list(old.strides)} and {list(new.strides)}; expected both to be "
+            f"the first rows of one array along axis {axis}"
+        )
+    return axis, first
 
 
-def _share(one: Array, other: Array) -> bool:
+def _share(one: _Given, other: _Given) -> bool:
     """Whether two arrays whose spans overlap have elements in common."""
-    if address_of(one) == address_of(other):
+    if one.start == other.start:
         return True
     try:
-        return np.shares_memory(one, other, max_work=MOST_WORK)
+        return np.shares_memory(one.array, other.array, max_work=cast(Any, MOST_WORK))
     except np.exceptions.TooHardError:
         return True
