@@ -52,10 +52,18 @@ PLAIN = CallerMemory({}, {})
 def prepare(
     function: func.FuncOp, layouts: Layouts, inputs: Sequence[Port], outputs: Sequence[Port]
 ) -> None:
-    """Puts copies of what does not lie row-major between it and what reads it otherwise than by a kernel."""
+    """
+    Puts copies of what does not lie row-major between it and what reads it otherwise than by a kernel.
+
+    Raises DiagnosticException for programs that take or return tuples.
+    """
     block = function.body.block
     end = block.last_op
     assert end is not None
+    if (len(block.args), len(end.operands)) != (len(inputs), len(outputs)):
+        raise DiagnosticException(
+            "parts of larger arrays are for programs whose inputs and outputs are tensors; this one takes or returns tuples"
+        )
     laid: set[Leaf] = {_input(block, inputs, rows.name) for rows in layouts.inputs}
     for number in _numbers(layouts.outputs, outputs):
         value = end.operands[number]

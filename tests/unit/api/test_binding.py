@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,12 @@ import onnxruntime
 import pytest
 from guard_pages import LIBC, PAGE, Guarded
 from onnx import ModelProto, numpy_helper, parser
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
+from xrelay.compiler import context
 from xrelay.interpreters.arrays import Array
 from xrelay.runtime.dynamic import DynamicModel
 
@@ -26,7 +30,7 @@ def model_of(text: str, **shapes: Sequence[int]) -> ModelProto:
     return model
 
 
-def compiled(model: ModelProto, **options: Any) -> DynamicModel:
+def compiled(model: ModelProto | ModuleOp, **options: Any) -> DynamicModel:
     found = xrelay.compile(model, cache=False, **options)
     assert isinstance(found, DynamicModel)
     return found
@@ -232,6 +236,42 @@ def test_parts_of_larger_arrays(name: str, threads: int) -> None:
             assert np.isnan(np.moveaxis(whole, axis, 0)[wanted[0].shape[axis] :]).all()
 
 
+OPERATORS: dict[str, dict[str, Sequence[int]]] = {
+    "Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w)": {"w": (32, 16, 3, 3)},
+    "Conv <kernel_shape = [1, 1]> (x, w)": {"w": (32, 16, 1, 1)},
+    "Conv <kernel_shape = [3, 3], strides = [2, 2], group = 16> (x, w)": {"w": (16, 1, 3, 3)},
+    "ConvTranspose <kernel_shape = [2, 2], strides = [2, 2]> (x, w)": {"w": (16, 8, 2, 2)},
+    "MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x)": {},
+    "MatMul (x, w)": {"w": (12, 24)},
+    "Softmax <axis = 2> (x)": {},
+    "LayerNormalization <axis = -1> (x, w)": {"w": (12,)},
+    "InstanceNormalization (x, w, w)": {"w": (16,)},
+    "Transpose <perm = [0, 2, 3, 1]> (x)": {},
+    "Transpose <perm = [0, 1, 3, 2]> (x)": {},
+    "CumSum (x, w)": {"w": ()},
+    "PRelu (x, w)": {"w": (16, 1, 1)},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", OPERATORS)
+def test_operators_read_and_write_parts(code: str) -> None:
+    """Whatever loops an operator has: its operand and its result are rows of larger arrays."""
+    text = f"m (float[2, 16, n, 12] x) => (float[a, b, c, d] y) {{ y = {code} }}"
+    proto = model_of(text, **OPERATORS[code])
+    if code.startswith("CumSum"):
+        axis = numpy_helper.from_array(np.array(2), "w")
+        proto.graph.initializer[0].CopyFrom(axis)
+    model = compiled(proto)
+    for length in (7, 10):
+        x = floats(2, 16, length, 12)
+        (wanted,) = by_onnxruntime(proto, {"x": x})
+        given, result = parts(x.shape, 2, length + 5)[0], parts(wanted.shape, 2, 99)[0]
+        given[...] = x
+        model.bind([given], [result]).run()
+        np.testing.assert_allclose(result, wanted, 1e-4, 1e-4)
+
+
 # -- wrong arrays --------------------------------------------------------------------------------------
 
 Arrays = tuple[dict[str, Array], dict[str, Array]]
@@ -375,6 +415,42 @@ def test_outputs_over_inputs_that_are_not_appended_to(grown: str) -> None:
     model.bind(inputs, [apart[:, :6], x2]).run()
     wanted = by_onnxruntime(model_of(text), {"old": inputs[0], "x": x})
     assert np.array_equal(apart[:, :6], wanted[0])
+
+
+def test_programs_with_tuples_take_plain_arrays() -> None:
+    pair = "tuple<tensor<2x?xf32>, tensor<2x?xf32>>"
+    text = f"""func.func @main(%x: tensor<2x?xf32>) -> {pair} {{
+        %y = relay.tanh %x : (tensor<2x?xf32>) -> tensor<2x?xf32>
+        %z = relay.tuple %x, %y : (tensor<2x?xf32>, tensor<2x?xf32>) -> {pair}
+        func.return %z : {pair}
+    }}"""
+    model = compiled(Parser(context(), text).parse_module())
+    x, y, wide = floats(2, 3), np.zeros((2, 3), np.float32), np.zeros((2, 5), np.float32)
+    with pytest.raises(DiagnosticException, match="this one takes or returns tuples"):
+        model.bind([x], [wide[:, :3], y])
+    model.bind([x], [wide[:, :3].copy(), y]).run()
+    np.testing.assert_allclose(y, np.tanh(x), 1e-5)
+
+
+def test_programs_of_bindings_are_kept_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("XRELAY_CACHE_SIZE", "1G")
+    counts: list[int] = []
+    for _ in range(2):
+        stages: list[str] = []
+        model = xrelay.compile(model_of(GROWTH.format(axis=1)), progress=stages.append)
+        assert isinstance(model, DynamicModel)
+        inputs, results = good()
+        model.bind(inputs, results).run()
+        assert np.array_equal(results["grown"][:, 3:], np.maximum(inputs["x"], 0))
+        # The same shapes in arrays of their own are another program.
+        apart = np.zeros((2, 5, 5), np.float32)
+        model.bind(inputs, {**results, "grown": apart}).run()
+        assert np.array_equal(apart, results["grown"])
+        counts.append(stages.count("generate kernels"))
+    assert counts == [2, 0]
 
 
 def test_static_models_are_bound() -> None:
