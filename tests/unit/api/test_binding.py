@@ -94,7 +94,6 @@ def test_decoding_in_caches(batch: int, threads: int) -> None:
         for one, other in zip(results, wanted, strict=True):
             np.testing.assert_allclose(one, other, 1e-4, 1e-5)
         assert all(np.isnan(cache[:, :, known:]).all() for cache in caches)
-    # One for the start, one for all steps of one, one for more.
     assert stages.count("generate kernels") == 3
 
 
@@ -240,11 +239,10 @@ OPERATORS: dict[str, dict[str, Sequence[int]]] = {
     "Conv <kernel_shape = [1, 1]> (x, w)": {"w": (32, 16, 1, 1)},
     "Conv <kernel_shape = [3, 3], strides = [2, 2], group = 16> (x, w)": {"w": (16, 1, 3, 3)},
     "ConvTranspose <kernel_shape = [2, 2], strides = [2, 2]> (x, w)": {"w": (16, 8, 2, 2)},
-    "MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x)": {},
+    "MaxPool <kernel_shape = [3, 3]> (x)": {},
     "MatMul (x, w)": {"w": (12, 24)},
     "Softmax <axis = 2> (x)": {},
     "LayerNormalization <axis = -1> (x, w)": {"w": (12,)},
-    "InstanceNormalization (x, w, w)": {"w": (16,)},
     "Transpose <perm = [0, 2, 3, 1]> (x)": {},
     "CumSum (x, w)": {"w": ()},
     "PRelu (x, w)": {"w": (16, 1, 1)},
