@@ -162,7 +162,7 @@ def cache_place(
     facts = (
         *(digest, name, given),
         *(options.threads, options.profile, options.winograd, options.tuning.digest),
-        *(options.precision, options.precision_rules, options.limits),
+        *(options.precision, options.precision_rules, options.limits, str(options.layouts)),
         *(_processor(options), _compiler_digest()),
     )
     return CachePlace(cache, hashlib.sha256(repr(facts).encode()).hexdigest(), path, changed)

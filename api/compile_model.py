@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
@@ -22,6 +23,7 @@ from xrelay.options import CompileOptions, Progress, silent
 from xrelay.precision import FULL, NO_RULES, GivenRules, PrecisionWarning, note
 from xrelay.precision import precision_rules as read_rules
 from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
+from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import Shapes, UnknownDimensions
 
@@ -133,15 +135,21 @@ def compile_model(
         )
     regions = _compile_regions(backends, placement, cache=cache, fallback=fallback)
 
-    def for_many(model: str | Path | ModelProto | ModuleOp, shapes: Shapes, scope: Scope) -> Model:
-        return _compile_own(model, shapes, options, cache=cache, progress=progress, scope=scope)
+    def for_many(
+        model: str | Path | ModelProto | ModuleOp, shapes: Shapes, layouts: Layouts, scope: Scope
+    ) -> Model:
+        own = replace(options, layouts=layouts)
+        return _compile_own(model, shapes, own, cache=cache, progress=progress, scope=scope)
 
     def compiled(
-        model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None
+        model: str | Path | ModelProto | ModuleOp,
+        shapes: Shapes | None,
+        layouts: Layouts = ROW_MAJOR,
     ) -> Model | PartitionedModel:
         if regions is not None:
             return with_room(partial(regions, model, shapes, options, progress=progress))
-        return _compile_own(model, shapes, options, cache=cache, progress=progress)
+        own = replace(options, layouts=layouts)
+        return _compile_own(model, shapes, own, cache=cache, progress=progress)
 
     try:
         return compiled(model, shapes)

@@ -332,7 +332,9 @@ def generate(module: ModuleOp, options: CompileOptions, progress: Progress = sil
     """Lowers the main function of a module whose relay passes have run to kernel IR."""
     progress("generate kernels")
     function = entry_function(module)
-    return lower_function(function, kernel_options(options), profile=options.profile)
+    return lower_function(
+        function, kernel_options(options), profile=options.profile, layouts=options.layouts
+    )
 
 
 def kernel_options(options: CompileOptions) -> KernelOptions:
@@ -392,7 +394,7 @@ def build(
         tuple(map(step_spec, program.steps)),
         options.profile,
         program.loops,
-        None if scope is None else open_lengths(program, scope),
+        None if scope is None else open_lengths(program, scope, options.layouts.capacities),
     )
     machine = Machine(target.triple, target.cpu, target.features)
     return ModelCode(signature, text, machine, constants.result())

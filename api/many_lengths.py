@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.length_scope import LEAST, MOST, Pinned, Scope
 from xrelay.dialects.lengths import polynomial, symbol
 from xrelay.dialects.polynomials import Polynomial, number
+from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import InputValue, Known, OpenTensor, Ranges, Shapes
@@ -32,24 +34,30 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("xrelay.lengths")
 
+_Kind: TypeAlias = tuple[dict[str, InputValue], Layouts]
+"""What programs for many lengths differ by."""
 MOST_PLANNED = 1 << 32
 """So many bytes are taken for lengths that may come; beyond, as many as those of a call need."""
 MOST_PROGRAMS = 32
 """How many programs a model keeps for many lengths."""
 
 
-def open_lengths(program: Program, scope: Scope) -> OpenLengths:
+def open_lengths(program: Program, scope: Scope, capacities: Sequence[int] = ()) -> OpenLengths:
     """
-    What a lowered program knows about the lengths of a scope.
+    What a lowered program knows about the lengths of a scope, and of the `capacities` of arrays that its inputs and
+    outputs lie in.
 
     Raises Pinned where a number was asked for and somebody went on: no such program is kept, here or in the cache.
     """
     if scope.pinned:
         raise Pinned(scope, frozenset(scope.pinned))
+    shapes = [_shape(port) for port in program.inputs]
+    if capacities:
+        shapes.append(tuple(map(polynomial, capacities)))
     places = {
-        shape: (number, axis)
-        for number, port in reversed(list(enumerate(program.inputs)))
-        for axis, shape in reversed(list(enumerate(_shape(port))))
+        length: (number, axis)
+        for number, shape in reversed(list(enumerate(shapes)))
+        for axis, length in reversed(list(enumerate(shape)))
     }
     symbols = range(len(scope.symbols))
     bounds = [scope.atoms[symbol].bounds for symbol in symbols]
@@ -60,7 +68,7 @@ def open_lengths(program: Program, scope: Scope) -> OpenLengths:
         tuple((atom.operation, atom.left, atom.right) for atom in scope.atoms[len(symbols) :]),
         tuple((guard.value, guard.relation) for guard in scope.conditions()),
         tuple(scope.table),
-        tuple(map(_shape, program.inputs)),
+        tuple(shapes),
         tuple(map(_shape, program.outputs)),
         _planned(scope, polynomial(program.workspace_bytes)),
         (
@@ -90,60 +98,62 @@ class ManyLengths:
     def __init__(
         self,
         inputs: Sequence[OpenTensor],
-        compiled: Callable[[Shapes, Scope], Model],
+        compiled: Callable[[Shapes, Layouts, Scope], Model],
         ranges: Ranges,
     ) -> None:
-        """`compiled` makes a program for shapes with lengths of a scope. `ranges` says what lengths are between."""
+        """`compiled` makes a program for shapes and layouts with lengths of a scope. `ranges` says what lengths are between."""
         self._inputs = inputs
         self._compiled = compiled
         self._ranges = ranges
         self._lock = Lock()
         self._compiling = Lock()
         """One program is compiled at a time: it may serve those who wait."""
-        self._programs: list[tuple[dict[str, InputValue], Model]] = []
-        """With the elements of inputs that they were made for."""
+        self._programs: list[tuple[_Kind, Model]] = []
+        """With the elements of inputs, and the layouts, that they were made for."""
         self._numbers: set[str] = set()
         """Symbols that could not stay open."""
 
-    def model(self, shapes: Mapping[str, Known]) -> Model | None:
-        """A model for shapes, on the code of a program for many; None where that cannot be."""
+    def model(self, shapes: Mapping[str, Known], layouts: Layouts = ROW_MAJOR) -> Model | None:
+        """A model for shapes and layouts, on the code of a program for many; None where that cannot be."""
         values = {name: each for name, each in shapes.items() if isinstance(each, InputValue)}
         taken = [each for each in shapes.values() if not isinstance(each, InputValue)]
-        found = self._known(values, taken)
+        if layouts.capacities:
+            taken.append(layouts.capacities)
+        kind = values, layouts.pattern
+        found = self._known(kind, taken)
         if found is not None:
             return found
         with self._compiling:
             # What another thread has compiled meanwhile may serve these lengths as well.
-            found = self._known(values, taken)
-            program = self._program(shapes) if found is None else None
+            found = self._known(kind, taken)
+            program = self._program(shapes, layouts) if found is None else None
             if program is None:
                 return found
             with self._lock:
-                self._programs = [(values, program), *self._programs[: MOST_PROGRAMS - 1]]
+                self._programs = [(kind, program), *self._programs[: MOST_PROGRAMS - 1]]
         return program.at(taken)
 
-    def _known(
-        self, values: Mapping[str, InputValue], taken: Sequence[Sequence[int]]
-    ) -> Model | None:
+    def _known(self, kind: _Kind, taken: Sequence[Sequence[int]]) -> Model | None:
         """A model on the code of a program that was compiled."""
         with self._lock:
             programs = list(self._programs)
         for known, program in programs:
-            found = program.at(taken) if known == values else None
+            found = program.at(taken) if known == kind else None
             if found is not None:
                 return found
         return None
 
-    def _program(self, shapes: Mapping[str, Known]) -> Model | None:
+    def _program(self, shapes: Mapping[str, Known], layouts: Layouts) -> Model | None:
         """A new program for the shapes and others; None where all lengths have to be numbers."""
         numbers = set(self._numbers)
         while True:
             scope = Scope()
             given = self._opened(shapes, scope, numbers)
+            capacities = self._opened_capacities(layouts, scope, numbers)
             if not scope.symbols:
                 return None
             try:
-                program = self._compiled(given, scope)
+                program = self._compiled(given, capacities, scope)
                 if not scope.pinned:
                     return program
             except DiagnosticException as error:
@@ -157,6 +167,15 @@ class ManyLengths:
                     raise
             numbers |= {scope.symbols[each] for each in scope.pinned}
             self._numbers |= {scope.symbols[each] for each in scope.asked}
+
+    def _opened_capacities(self, layouts: Layouts, scope: Scope, numbers: set[str]) -> Layouts:
+        """The layouts with a symbol for the length of each array of the caller but those that have to be numbers."""
+        opened: list[int] = []
+        for i, length in enumerate(layouts.capacities):
+            name = f"capacity {i}"
+            is_open = name not in numbers and LEAST <= length <= MOST
+            opened.append(symbol(scope, name, length) if is_open else length)
+        return replace(layouts, capacities=tuple(opened))
 
     def _opened(
         self, shapes: Mapping[str, Known], scope: Scope, numbers: set[str]

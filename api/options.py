@@ -11,6 +11,7 @@ from xrelay.lowering.emit.target import NATIVE, TARGETS, unknown_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
 from xrelay.precision import FULL, NO_RULES, PrecisionRules, checked_precision, precision_rules
 from xrelay.runtime.arguments import flag_argument, number_argument
+from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.support import MAX_THREADS
 
 Progress = Callable[[str], None]
@@ -42,6 +43,8 @@ class CompileOptions:
     """The type that products of f32 are computed in: "f32", "bf16" or "f16"."""
     precision_rules: PrecisionRules = NO_RULES
     """Which operators are treated otherwise than they are by default when that is another one."""
+    layouts: Layouts = ROW_MAJOR
+    """How arrays of the caller lie in memory: those of `DynamicModel.bind`."""
 
     def __post_init__(self) -> None:
         threads = number_argument("threads", self.threads, 1, MAX_THREADS, OptionError)

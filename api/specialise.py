@@ -18,6 +18,7 @@ from xrelay.errors import CompileError
 from xrelay.many_lengths import ManyLengths
 from xrelay.runtime.arguments import few, number_argument
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
+from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.model import Model
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import InputValue, Known, OpenTensor, Shapes, UnknownDimensions
@@ -62,8 +63,10 @@ def described(port: Port) -> OpenTensor:
 def dynamic_model(
     model: str | Path | ModelProto | ModuleOp,
     unknown: UnknownDimensions,
-    compiled: Callable[[str | Path | ModelProto | ModuleOp, Shapes], Model | PartitionedModel],
-    for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Scope], Model] | None,
+    compiled: Callable[
+        [str | Path | ModelProto | ModuleOp, Shapes, Layouts], Model | PartitionedModel
+    ],
+    for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope], Model] | None,
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
@@ -82,9 +85,9 @@ def dynamic_model(
         if _stamp(source) != before:
             raise CompileError(f"'{source}' has changed since it was compiled: compile it again")
 
-    def program(shapes: dict[str, Known]) -> Model | PartitionedModel:
+    def program(shapes: dict[str, Known], layouts: Layouts) -> Model | PartitionedModel:
         require_same()
-        return compiled(source, shapes)
+        return compiled(source, shapes, layouts)
 
     signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
     ranges = unknown.ranges
@@ -92,9 +95,9 @@ def dynamic_model(
         return DynamicModel(signature, program, values=unknown.values, ranges=ranges)
     make = for_many
 
-    def program_for_many(shapes: Shapes, scope: Scope) -> Model:
+    def program_for_many(shapes: Shapes, layouts: Layouts, scope: Scope) -> Model:
         require_same()
-        return make(source, shapes, scope)
+        return make(source, shapes, layouts, scope)
 
     many = ManyLengths(unknown.inputs, program_for_many, ranges)
     return DynamicModel(

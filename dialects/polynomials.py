@@ -77,7 +77,8 @@ def split(value: Polynomial, by: Polynomial) -> tuple[Polynomial, Polynomial]:
     if value == by:
         return number(1), ()
     if len(by) != 1:
-        return (), value
+        quotient = exact_quotient(value, by)
+        return ((), value) if quotient is None else (quotient, ())
     (divisor, unit) = by[0]
     whole: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
@@ -93,6 +94,29 @@ def split(value: Polynomial, by: Polynomial) -> tuple[Polynomial, Polynomial]:
         whole[left] = quotient
         rest[atoms] = factor - quotient * unit
     return _collected(whole), _collected(rest)
+
+
+def exact_quotient(value: Polynomial, by: Polynomial) -> Polynomial | None:
+    """
+    What gives a sum when it is multiplied with a divisor, which is not 0: (64 n + 64) / (16 n + 16) is 4. None where
+    there is no such sum with whole factors.
+    """
+
+    def rank(term: tuple[Monomial, int]) -> tuple[int, Monomial]:
+        # The greatest term of a product is the product of the greatest terms in this order.
+        return len(term[0]), term[0]
+
+    divisor, unit = max(by, key=rank)
+    quotient: Polynomial = ()
+    while value:
+        atoms, factor = max(value, key=rank)
+        left = _without(atoms, divisor)
+        if left is None or factor % unit:
+            return None
+        term: Polynomial = ((left, factor // unit),)
+        quotient = total(quotient, term)
+        value = total(value, times(multiplied(by, term), -1))
+    return quotient
 
 
 def _without(atoms: Monomial, divisor: Monomial) -> Monomial | None:

@@ -77,3 +77,15 @@ def check_callable(name: str, value: object, refusal: Refusal) -> None:
     """Raises `refusal` for what cannot be called."""
     if not callable(value):
         raise refusal(f"{name} is {shown(value)}, expected a function")
+
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+"""What may stand behind a number of bytes."""
+
+
+def byte_count(text: str) -> int | None:
+    """The bytes that a text such as 500, 500M or 4G says; None for another text."""
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
+    if not (number.isascii() and number.isdigit() and unit in UNITS):
+        return None
+    return int(number) * UNITS[unit]

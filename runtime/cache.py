@@ -32,13 +32,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from xrelay.runtime.arguments import byte_count
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.machine import Machine
 from xrelay.runtime.reading import open_regular, size_of
 from xrelay.runtime.signature import Signature
-from xrelay.runtime.sizes import byte_count
 
 logger = logging.getLogger("xrelay.cache")
 

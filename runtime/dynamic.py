@@ -22,6 +22,9 @@ import numpy.typing as npt
 
 from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.executor import Binding
+from xrelay.runtime.layouts import ROW_MAJOR, Layouts, layouts_of
+from xrelay.runtime.memory import arrays_by_name, require_types
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import (
@@ -75,12 +78,12 @@ class Specialisation:
         return own + signature.workspace_bytes
 
 
-_Key: TypeAlias = tuple[tuple[Known, ...], bool]
-"""What a program is for, and whether for that alone."""
+_Key: TypeAlias = tuple[tuple[Known, ...], bool, Layouts]
+"""What a program is for, whether for that alone, and how arrays lie."""
 
 
-Specialise: TypeAlias = Callable[[dict[str, Known]], Model | PartitionedModel]
-"""Compiles the model for the shapes, or the elements, of all inputs."""
+Specialise: TypeAlias = Callable[[dict[str, Known], Layouts], Model | PartitionedModel]
+"""Compiles the model for the shapes, or the elements, of all inputs, and arrays that lie in some way."""
 
 
 class DynamicModel:
@@ -96,13 +99,13 @@ class DynamicModel:
         most_programs: int = MOST_PROGRAMS,
         most_bytes: int = MOST_BYTES,
         values: Sequence[str] = (),
-        for_many: Callable[[dict[str, Known]], Model | None] | None = None,
+        for_many: Callable[[dict[str, Known], Layouts], Model | None] | None = None,
         ranges: Ranges | None = None,
     ):
         """
         `ranges` says what lengths are between; others are refused.
         `values` names inputs whose elements programs are made for; compiling one may find others. `for_many` gives a
-        model for shapes on the code of a program for many of them, where there can be one.
+        model for shapes and layouts on the code of a program for many of them, where there can be one.
         """
         self.signature = signature
         self._specialise = specialise
@@ -132,7 +135,44 @@ class DynamicModel:
         named = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
         return found.model.run(taken_inputs(named, found.shapes))
 
-    def _program_for(self, arrays: Sequence[Array]) -> Specialisation:
+    def bind(
+        self,
+        inputs: Sequence[Array] | Mapping[str, Array],
+        outputs: Sequence[Array] | Mapping[str, Array],
+    ) -> Binding:
+        """
+        The program for the lengths of arrays, by name or in the order of the signature, on these arrays. They are checked
+        now: `run` of what this returns neither checks nor copies. Inputs whose elements decide about lengths are read
+        now.
+
+        An array is C-contiguous, or the first rows of a larger one along an axis, as `cache[:, :, :n]`. An output
+        may lie over an input, `cache[:, :, :n + 1]`, where the program appends to the input: it writes what is new.
+
+        Raises ModelError that names the arrays, what was found and what is expected, for a model with other
+        engines, and what `xrelay.compile` raises, also where an output over an input is computed otherwise.
+        """
+        arrays = arrays_by_name("input", self.signature.inputs, inputs)
+        results = arrays_by_name("output", self.signature.outputs, outputs)
+        given = list(arrays.values())
+        self._check(given)
+        for spec in self.signature.outputs:
+            array = results[spec.name]
+            if spec.dtype is not None and not spec.describes(array):
+                found = f"{array.dtype}{list(array.shape)}"
+                raise ModelError(f"output '{spec.name}' is {found}, expected {spec}")
+        layouts = layouts_of(arrays, results)
+        program = self._program_for(given, layouts)
+        model = program.model
+        if not isinstance(model, Model):
+            raise ModelError(
+                f"model '{self.signature.name}' has parts on other engines, which do not run on arrays of the caller; "
+                "use `run`"
+            )
+        require_types("output", model.signature.outputs, results)
+        taken = taken_inputs(arrays, program.shapes)
+        return model.bound(list(taken.values()), list(results.values()))
+
+    def _program_for(self, arrays: Sequence[Array], layouts: Layouts = ROW_MAJOR) -> Specialisation:
         """The program for a call, which may turn out to depend on the elements of more inputs than others did."""
         specs = self.signature.inputs
         while True:
@@ -142,7 +182,7 @@ class DynamicModel:
                 for spec, array in zip(specs, arrays, strict=True)
             ]
             try:
-                return self._program(key)
+                return self._program(key, layouts)
             except UnknownDimensions as unknown:
                 if unknown.many or values.issuperset(unknown.values):
                     raise
@@ -196,12 +236,14 @@ class DynamicModel:
             "combination of lengths. Compile it with shapes=, or take one by `specialise`, which"
         )
 
-    def _program(self, shapes: Sequence[Known], *, alone: bool = False) -> Specialisation:
-        """The program for some shapes: with `alone` one that serves no others."""
-        key = tuple(shapes), True
+    def _program(
+        self, shapes: Sequence[Known], layouts: Layouts = ROW_MAJOR, *, alone: bool = False
+    ) -> Specialisation:
+        """The program for some shapes and layouts: with `alone` one that serves no others."""
+        key = tuple(shapes), True, layouts
         many = None if alone or key in self._programs else self._for_many
         if many is not None:
-            key = tuple(shapes), False
+            key = tuple(shapes), False, layouts
         with self._lock:
             future = self._programs.get(key)
             mine = future is None
@@ -214,8 +256,8 @@ class DynamicModel:
             spec.name: shape for spec, shape in zip(self.signature.inputs, shapes, strict=True)
         }
         try:
-            model = None if many is None else many(named)
-            found = Specialisation(named, model or self._specialise(named))
+            model = None if many is None else many(named, layouts)
+            found = Specialisation(named, model or self._specialise(named, layouts))
         except BaseException as error:
             with self._lock:
                 self._programs.pop(key, None)

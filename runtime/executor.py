@@ -1,5 +1,7 @@
 """Runs of a model's machine code: what each run needs for itself, and the threads that work on it."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import threading
@@ -7,17 +9,18 @@ import weakref
 from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.machine import Address
-from xrelay.runtime.memory import address_of
+from xrelay.runtime.memory import Array, address_of, addresses
 from xrelay.runtime.signature import Signature
 
 ALIGNMENT = 64
@@ -69,13 +72,75 @@ class _Place:
     team: int | None
 
 
+class _Workspace(TypedDict):
+    """What of a place depends on lengths."""
+
+    workspace: npt.NDArray[np.uint8]
+    address: int
+
+
+class _Pool:
+    """
+    The places for runs of one machine code, at whatever lengths. The workers of their teams end when this object does,
+    or before the interpreter exits.
+    """
+
+    def __init__(self, signature: Signature, address: Address, owner: object):
+        """`owner` keeps the machine code valid."""
+        self.name = signature.name
+        self.threads = signature.threads
+        self.places: deque[_Place] = deque()
+        self._team_create = None
+        if signature.has_team:
+            self._team_create = _TEAM_CREATE(address(f"{self.name}_team_create"))
+            destroy = _TEAM_DESTROY(address(f"{self.name}_team_destroy"))
+            # The finalizer holds the owner: the machine code outlives the workers that run it.
+            weakref.finalize(self, _end_teams, self.places, destroy, owner)
+
+    def take(self, size: int) -> _Place:
+        """A place of this process that no other run has, with a workspace of so many bytes at least."""
+        process = os.getpid()
+        while True:
+            try:
+                place = self.places.pop()
+            except IndexError:
+                break
+            if place.process != process:
+                continue
+            if place.workspace.size < size:
+                # Lengths that grow by one from call to call would ask for a little more each time.
+                wanted = max(size, place.workspace.size * 5 // 4)
+                try:
+                    place = replace(place, **self._workspace(wanted))
+                except BaseException:
+                    self.places.append(place)
+                    raise
+            return place
+        return _Place(process, **self._workspace(size), team=self._team())
+
+    def _workspace(self, size: int) -> _Workspace:
+        workspace = aligned_bytes(size, f"the workspace of model '{self.name}'")
+        return {"workspace": workspace, "address": address_of(workspace)}
+
+    def _team(self) -> int | None:
+        if self._team_create is None:
+            return None
+        team: int | None = self._team_create(self.threads)
+        if team is None:
+            raise ModelError(
+                f"the system refuses to start the {self.threads} threads that model "
+                f"'{self.name}' was compiled for"
+            )
+        return team
+
+
 class Executor:
     """
     Runs a model's machine code, from any number of Python threads at once.
 
     Every run that goes on has a workspace and a team of its own. They are made when all are in
     use, and kept for later runs; the workers of idle teams sleep. The workers end when this object
-    does, or before the interpreter exits.
+    and those that it made for other lengths do, or before the interpreter exits.
     """
 
     def __init__(
@@ -84,32 +149,32 @@ class Executor:
         address: Address,
         constants: int,
         owner: object,
-        lengths: npt.NDArray[np.int64] | None = None,
     ):
         """
-        `owner` keeps the machine code and the constants valid. `lengths` is the table that code for many lengths
-        reads, at those of the signature.
+        `owner` keeps the machine code and the constants valid. Code for many lengths runs at some by what `at` returns.
         """
-        name = self._name = signature.name
-        self._threads = signature.threads
+        name = signature.name
+        self._pool = _Pool(signature, address, owner)
         self._workspace_bytes = signature.workspace_bytes
         self._stamp_count = len(signature.steps) + 1
         self._loops = signature.loops
         self._constants = constants
         self._owner = owner
-        self._lengths = lengths
-        self._tables = () if lengths is None else (address_of(lengths),)
+        self._lengths: npt.NDArray[np.int64] | None = None
+        """The table that code for many lengths reads."""
+        self._tables: tuple[int, ...] = ()
         """What the code takes behind the inputs."""
-        self._places: deque[_Place] = deque()
         self._run = RUN(address(f"{name}_run"))
-        self._team_create = None
         if signature.has_team:
             self._run_on = _RUN_ON(address(f"{name}_run_on"))
-            self._team_create = _TEAM_CREATE(address(f"{name}_team_create"))
             self._team_stamps = _TEAM_STAMPS(address(f"{name}_team_stamps"))
-            destroy = _TEAM_DESTROY(address(f"{name}_team_destroy"))
-            # The finalizer holds the owner: the machine code outlives the workers that run it.
-            weakref.finalize(self, _end_teams, self._places, destroy, owner)
+
+    def at(self, lengths: npt.NDArray[np.int64], workspace_bytes: int) -> Executor:
+        """The same code at other lengths, with the workspaces and teams of this one."""
+        other = copy(self)
+        other._lengths, other._tables = lengths, (address_of(lengths),)
+        other._workspace_bytes = workspace_bytes
+        return other
 
     def run(
         self,
@@ -124,7 +189,7 @@ class Executor:
 
         Raises ModelError when the system refuses to start the threads.
         """
-        place = self._take()
+        place = self._pool.take(self._workspace_bytes)
         try:
             table = array("Q", (*inputs, *self._tables, *outputs))
             start, _ = table.buffer_info()
@@ -143,29 +208,27 @@ class Executor:
             else:
                 run()
         finally:
-            self._places.append(place)
+            self._pool.places.append(place)
 
-    def _take(self) -> _Place:
-        """A place of this process that no other run has."""
-        process = os.getpid()
-        while True:
-            try:
-                place = self._places.pop()
-            except IndexError:
-                break
-            if place.process == process:
-                return place
-        workspace = aligned_bytes(self._workspace_bytes, f"the workspace of model '{self._name}'")
-        start = address_of(workspace)
-        if self._team_create is None:
-            return _Place(process, workspace, start, None)
-        team: int | None = self._team_create(self._threads)
-        if team is None:
-            raise ModelError(
-                f"the system refuses to start the {self._threads} threads that model "
-                f"'{self._name}' was compiled for"
-            )
-        return _Place(process, workspace, start, team)
+
+class Binding:
+    """
+    A model whose inputs and outputs are arrays of the caller, as `Model.bind` and `DynamicModel.bind` make it. It
+    keeps the arrays. `run` may be called from several threads at once where there are no outputs that they both write.
+    """
+
+    def __init__(self, executor: Executor, inputs: Sequence[Array], outputs: Sequence[Array]):
+        self._executor = executor
+        self._arrays = *inputs, *outputs
+        self._reads, self._writes = addresses(inputs), addresses(outputs)
+
+    def run(self) -> None:
+        """
+        Runs the model on what the arrays of the inputs hold now. Nothing is checked and nothing is copied.
+
+        Raises ModelError when the system refuses to start threads, or the memory of the workspace.
+        """
+        self._executor.run(self._reads, self._writes)
 
 
 def _run_interruptibly(run: Callable[[], None], workspace: npt.NDArray[np.uint8]) -> None:

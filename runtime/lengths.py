@@ -114,6 +114,8 @@ class KnownLengths:
 
 def value_of(polynomial: Polynomial, atoms: Sequence[int]) -> int:
     """A sum of products."""
+    if len(polynomial) == 1 and not polynomial[0][0]:
+        return polynomial[0][1]  # A number, as most lengths are.
     return sum(factor * prod([atoms[each] for each in product]) for product, factor in polynomial)
 
 

@@ -1,15 +1,15 @@
 """Arrays as memory that machine code reads and writes: what it needs of them, and their addresses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ctypes import addressof, c_char
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from xrelay.runtime.arguments import count_given, kind_of
+from xrelay.runtime.arguments import count_given, few, kind_of
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.signature import TensorSpec, listed
+from xrelay.runtime.signature import Named, TensorSpec, listed
 
 Array = npt.NDArray[Any]
 
@@ -64,12 +64,52 @@ def checked_arrays(kind: str, specs: Sequence[TensorSpec], arrays: object) -> li
             raise ModelError(f"{kind} '{spec.name}' is {what}, expected {spec}")
         flags = array.flags
         if not (flags.carray if is_output else flags.c_contiguous and flags.aligned):
-            raise ModelError(f"{kind} '{spec.name}' {_unusable(array)}")
+            raise ModelError(f"{kind} '{spec.name}' {unusable(array)}")
         found.append(array)
     return found
 
 
-def _unusable(array: Array) -> str:
+def arrays_by_name(kind: str, specs: Sequence[Named], arrays: object) -> dict[str, Array]:
+    """
+    The arrays of one `kind`, "input" or "output", by name: of a mapping, or of a sequence in the order of the signature.
+    Those of subclasses of NumPy's are seen as NumPy's own.
+
+    Raises ModelError that names what is missing, unknown or no array.
+    """
+    names = [spec.name for spec in specs]
+    if isinstance(arrays, list | tuple):
+        given = list(cast(Sequence[object], arrays))
+        if len(given) != len(names):
+            raise ModelError(f"{count_given(len(given), kind)}, expected {listed(specs)}")
+        by_name = dict(zip(names, given, strict=True))
+    elif isinstance(arrays, Mapping):
+        by_name = dict(cast("Mapping[str, object]", arrays))
+    else:
+        raise ModelError(f"the {kind}s are {kind_of(arrays)}, expected {listed(specs)}")
+    parts = [f"unknown {kind} {name!r}" for name in by_name if name not in names]
+    parts += [f"missing {kind} '{name}'" for name in names if name not in by_name]
+    if parts:
+        raise ModelError(f"{few(parts)}; the model has {listed(specs)}")
+    found: dict[str, Array] = {}
+    for spec in specs:
+        each = by_name[spec.name]
+        if not isinstance(each, np.ndarray):
+            raise ModelError(f"{kind} '{spec.name}' is {kind_of(each)}, expected the array {spec}")
+        array = cast(Array, each)
+        found[spec.name] = array if type(array) is np.ndarray else np.asarray(array)
+    return found
+
+
+def require_types(kind: str, specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> None:
+    """Raises ModelError for an array of another shape or dtype."""
+    for spec in specs:
+        array = arrays[spec.name]
+        if array.shape != spec.shape or array.dtype != spec.dtype:
+            found = f"{array.dtype}{list(array.shape)}"
+            raise ModelError(f"{kind} '{spec.name}' is {found}, expected {spec}")
+
+
+def unusable(array: Array) -> str:
     """Why machine code cannot use the memory of an array."""
     if not array.flags.c_contiguous:
         return f"is not C-contiguous: its strides are {list(array.strides)}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,21 @@ import numpy.typing as npt
 from xrelay.runtime.arguments import few, kind_of, number_argument, path_argument
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.executor import Executor, allocated
+from xrelay.runtime.executor import Binding, Executor, allocated
 from xrelay.runtime.host import missing_features
+from xrelay.runtime.layouts import ROW_MAJOR, layouts_of
 from xrelay.runtime.library import LoadedLibrary
 from xrelay.runtime.machine import Address
 from xrelay.runtime.machine_code import load_code
-from xrelay.runtime.memory import addresses, check_apart, checked_arrays, contiguous
-from xrelay.runtime.signature import Signature, TensorSpec, listed
+from xrelay.runtime.memory import (
+    addresses,
+    arrays_by_name,
+    check_apart,
+    checked_arrays,
+    contiguous,
+    require_types,
+)
+from xrelay.runtime.signature import Named, Signature, TensorSpec, listed
 
 Array = npt.NDArray[Any]
 
@@ -42,15 +50,15 @@ class Model:
         constants: int,
         keep_alive: tuple[object, ...],
         code: ModelCode | None,
-        lengths: npt.NDArray[np.int64] | None = None,
+        executor: Executor | None = None,
     ):
         """
-        `address` finds the functions of the machine code, which `keep_alive` keeps. `lengths` is the table of code for
+        `address` finds the functions of the machine code, which `keep_alive` keeps. `executor` is given for code for
         many lengths, at those of the signature.
         """
         self.signature = signature
         self._parts = address, constants, keep_alive
-        self._executor = Executor(signature, address, constants, keep_alive, lengths)
+        self._executor = executor or Executor(signature, address, constants, keep_alive)
         self.code = code
         """What `address` finds them in; None for a model that was read from a shared library."""
         self.conditions: tuple[str, ...] | None = None
@@ -67,14 +75,16 @@ class Model:
     def at(self, shapes: Sequence[Sequence[int]]) -> Model | None:
         """
         The model for the shapes of all inputs, on the same machine code, where that is for many lengths and serves
-        these; None where it does not.
+        these; None where it does not. Code for arrays that lie in larger ones takes the capacities of these as the shape of
+        one more input.
         """
         lengths = self.signature.lengths
         known = None if lengths is None else lengths.at(shapes)
         if lengths is None or known is None:
             return None
         table = np.array(known.table, np.int64)
-        model = Model(self.signature.at(known), *self._parts, self.code, table)
+        executor = self._executor.at(table, known.workspace_bytes)
+        model = Model(self.signature.at(known), *self._parts, self.code, executor)
         model.conditions = lengths.conditions
         return model
 
@@ -115,6 +125,41 @@ class Model:
         specs = (*signature.inputs, *signature.outputs)
         check_apart(specs, (*arrays, *results), (*reads, *writes), len(reads))
         self._executor.run(reads, writes)
+
+    def bind(
+        self,
+        inputs: Sequence[Array] | Mapping[str, Array],
+        outputs: Sequence[Array] | Mapping[str, Array],
+    ) -> Binding:
+        """
+        The model on arrays, by name or in the order of the signature, which are checked now: `run` of what this
+        returns neither checks nor copies. They are as `run_into` takes them.
+
+        Raises ModelError that names the arrays, what was found and what is expected.
+        """
+        self._require_features()
+        signature = self.signature
+        arrays = arrays_by_name("input", signature.inputs, inputs)
+        results = arrays_by_name("output", signature.outputs, outputs)
+        require_types("input", signature.inputs, arrays)
+        require_types("output", signature.outputs, results)
+        layouts = layouts_of(arrays, results)
+        if layouts != ROW_MAJOR:
+            names = [
+                *(f"input '{rows.name}'" for rows in layouts.inputs),
+                *(f"output '{rows.name}'" for rows in layouts.outputs),
+                *(f"output '{each.output}' over input '{each.input}'" for each in layouts.growing),
+            ]
+            raise ModelError(
+                f"parts of larger arrays are for models with open dimensions, found {few(names)}; expected C-contiguous "
+                "arrays apart"
+            )
+        return self.bound(list(arrays.values()), list(results.values()))
+
+    def bound(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Binding:
+        """The model on arrays that were checked, in the order of the signature."""
+        self._require_features()
+        return Binding(self._executor, inputs, outputs)
 
     def profile(
         self, inputs: Mapping[str, npt.ArrayLike], runs: int
@@ -178,15 +223,6 @@ class Model:
         if self.code is None:
             raise ModelError(f"a model that was loaded from a library {consequence}")
         return self.code
-
-
-class Named(Protocol):
-    """What stands for an input in messages."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
 
 
 def named_arrays(specs: Sequence[Named], inputs: object) -> list[Array]:

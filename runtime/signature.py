@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from math import prod
-from typing import Any, SupportsIndex, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, SupportsIndex, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -164,6 +164,15 @@ class UnknownDimensions(DiagnosticException):
         }
 
 
+class Named(Protocol):
+    """What stands for an input in messages."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+
 def listed(specs: Sequence[object]) -> str:
     """Tensors in messages."""
     return few(specs)
@@ -227,8 +236,10 @@ class Signature:
         """That of code for many lengths, at some."""
 
         def shaped(specs: tuple[TensorSpec, ...], shapes: tuple[tuple[int, ...], ...]):
+            # Capacities, behind the shapes of inputs, are of no input.
             return tuple(
-                replace(each, shape=shape) for each, shape in zip(specs, shapes, strict=True)
+                replace(each, shape=shape)
+                for each, shape in zip(specs, shapes[: len(specs)], strict=True)
             )
 
         return replace(

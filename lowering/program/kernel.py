@@ -87,6 +87,14 @@ class Kernel:
     """Whether it reads lengths that are not known before the program runs."""
 
 
+@dataclass(frozen=True)
+class Rest:
+    """The part of a result that a kernel computes: all but the first so many elements along an axis, which are there."""
+
+    axis: int
+    first: int
+
+
 def group_inputs(group: Group) -> list[Leaf]:
     """The tensors that a kernel reads, in the order of its parameters."""
     return [
@@ -102,22 +110,28 @@ def build_kernel(
     choices: Sequence[Choice],
     inputs: Sequence[Format],
     outputs: Sequence[Format],
+    rests: Sequence[Rest | None] = (),
 ) -> Kernel:
     """
-    The kernel of a group whose operators are computed as chosen, for tensors in the given formats.
+    The kernel of a group whose operators are computed as chosen, for tensors in the given formats. `rests` has, for each
+    result, which part is to be computed where that is not all of it; no anchor computes such results.
 
     Raises DiagnosticException for operators and types that have no kernel code.
     """
     pointer = LLVMPointerType()
     count = len(inputs) + len(outputs)
-    is_open = any(is_open_type(each.type) for each in values_of(group)) or any(
-        isinstance(each, LengthsAttr)
-        for op in group.ops
-        for inner in op.walk()
-        for each in inner.properties.values()
+    reads_lengths = (
+        any(is_open_type(each.type) for each in values_of(group))
+        or any(is_open(each) for format in (*inputs, *outputs) for each in format.strides)
+        or any(
+            isinstance(each, LengthsAttr)
+            for op in group.ops
+            for inner in op.walk()
+            for each in inner.properties.values()
+        )
     )
-    block = Block(arg_types=[*[pointer] * (count + is_open + 1), i64, i64, pointer])
-    lengths = block.args[count] if is_open else None
+    block = Block(arg_types=[*[pointer] * (count + reads_lengths + 1), i64, i64, pointer])
+    lengths = block.args[count] if reads_lengths else None
     b = KernelBuilder(block, options.target, lengths, flushes_bfloat=options.flushes_bfloat)
     evaluator = Evaluator(b, RULES)
     leaves = group_inputs(group)
@@ -138,7 +152,7 @@ def build_kernel(
         results,
         frozenset(group.known),
     )
-    _emit_group(ctx, group, choices)
+    _emit_group(ctx, group, choices, rests)
     b.insert(func.ReturnOp())
     function = func.FuncOp(
         name, FunctionType.from_lists(block.arg_types, []), Region(block), visibility="private"
@@ -148,7 +162,7 @@ def build_kernel(
     packings = {
         i: ctx.packings[value] for i, (value, _) in enumerate(leaves) if value in ctx.packings
     }
-    return Kernel(function, ctx.scratch_bytes, packings, is_open)
+    return Kernel(function, ctx.scratch_bytes, packings, reads_lengths)
 
 
 def require_elements(group: Group) -> None:
@@ -185,7 +199,9 @@ def _require_code(group: Group) -> None:
             raise DiagnosticException(f"no kernel code for {op.name}: {why}")
 
 
-def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> None:
+def _emit_group(
+    ctx: KernelContext, group: Group, choices: Sequence[Choice], rests: Sequence[Rest | None]
+) -> None:
     _require_code(group)
     require_elements(group)
     chosen = {choice.op: choice for choice in choices}
@@ -221,7 +237,7 @@ def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> 
                 ctx.barrier()
                 ctx.ev.buffers[leaf] = kept
     if anchor is None:
-        _emit_results(ctx, group)
+        _emit_results(ctx, group, rests)
     else:
         epilogue = _epilogue(ctx, group, anchor)
         # Nothing is left to do behind the anchor where its result is the kernel's.
@@ -229,14 +245,15 @@ def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> 
         emit(anchor, epilogue)
 
 
-def _emit_results(ctx: KernelContext, group: Group) -> None:
+def _emit_results(ctx: KernelContext, group: Group, rests: Sequence[Rest | None]) -> None:
     """The results that do not lie in their buffers yet, those of a shape in one loop."""
-    by_shape: dict[tuple[int, ...], dict[Leaf, Buffer]] = {}
-    for leaf, buffer in zip(_leaves(group.result), ctx.results, strict=True):
+    by_shape: dict[tuple[tuple[int, ...], Rest | None], dict[Leaf, Buffer]] = {}
+    parts = rests or [None] * len(ctx.results)
+    for leaf, buffer, rest in zip(_leaves(group.result), ctx.results, parts, strict=True):
         if ctx.ev.buffers.get(leaf) is not buffer:
-            by_shape.setdefault(buffer.shape, {})[leaf] = buffer
-    for results in by_shape.values():
-        _emit_on_demand(ctx, group, results)
+            by_shape.setdefault((buffer.shape, rest), {})[leaf] = buffer
+    for (_, rest), results in by_shape.items():
+        _emit_on_demand(ctx, group, results, rest)
 
 
 def _epilogue(ctx: KernelContext, group: Group, anchor: Operation) -> Sink:
@@ -331,16 +348,30 @@ def _collects_results(op: Operation, group: Group) -> bool:
     return isinstance(op, TupleOp) and op.result is group.result
 
 
-def _emit_on_demand(ctx: KernelContext, group: Group, results: dict[Leaf, Buffer]) -> None:
-    """Loops over all elements of tensors of one shape. What they share is computed once."""
+def _emit_on_demand(
+    ctx: KernelContext, group: Group, results: dict[Leaf, Buffer], rest: Rest | None = None
+) -> None:
+    """Loops over all elements of tensors of one shape, or a part. What they share is computed once."""
     buffers = list(results.values())
     shape = buffers[0].shape
     if 0 in shape:
         return
     span = min(_widest_span(group, shape), *(_dense_span(ctx, buffer) for buffer in buffers))
+    if rest is not None:
+        span = min(span, len(shape) - rest.axis)
     outer, inner = shape[: len(shape) - span], prod(shape[len(shape) - span :])
+    before: list[Index] = [0] * (len(outer) + 1)
+    if rest is not None and rest.axis < len(outer):
+        before[rest.axis] = rest.first
+        length = outer[rest.axis] - rest.first
+        outer = (*outer[: rest.axis], length, *outer[rest.axis + 1 :])
+    elif rest is not None:
+        before[-1] = skipped = rest.first * prod(shape[rest.axis + 1 :])
+        inner -= skipped
 
     def elements(indices: tuple[Index, ...], start: Index, width: int) -> None:
+        indices = tuple(map(ctx.b.add, indices, before))
+        start = ctx.b.add(start, before[-1])
         position = Position(shape, indices, start, width)
         values = [ctx.ev.get(leaf, position) for leaf in results]
         for buffer, value in zip(buffers, values, strict=True):

@@ -1,7 +1,7 @@
 """The steps of a function, its branches and loops, and where their tensors lie."""
 
 from collections import deque
-from collections.abc import Collection, Generator, Hashable, Iterable, Sequence
+from collections.abc import Collection, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -26,7 +26,7 @@ from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import Group, group_of
-from xrelay.lowering.program.kernel import Kernel, build_kernel, group_inputs
+from xrelay.lowering.program.kernel import Kernel, Rest, build_kernel, group_inputs
 from xrelay.lowering.program.operations import (
     SCALARS,
     TERMINATORS,
@@ -59,6 +59,8 @@ class Lowering:
     options: KernelOptions
     choices: Choices
     places: Places
+    rests: Mapping[Leaf, Rest]
+    """What is to be computed of results whose beginning is there already."""
     nodes: list[Node] = field(default_factory=list[Node])
     """Those of the region that is being lowered."""
     calls: list[Call] = field(default_factory=list[Call])
@@ -260,9 +262,9 @@ class Lowering:
         ]
         results = [(op.results[0], i) for i in range(len(leaf_types(op.results[0].type)))]
         choices = self.choices.get(op, ())
-        kernel = self.kernel(
-            group, choices, tuple(map(plan.format, sources)), tuple(map(plan.format, results))
-        )
+        formats = tuple(map(plan.format, sources)), tuple(map(plan.format, results))
+        rests = tuple(map(self.rests.get, results))
+        kernel = self.kernel(group, choices, *formats, rests)
         reads: list[Storage] = []
         for i, (leaf, seen) in enumerate(zip(sources, group_inputs(group), strict=True)):
             if i in kernel.packings:
@@ -284,18 +286,19 @@ class Lowering:
         choices: tuple[Choice, ...],
         inputs: tuple[Format, ...],
         outputs: tuple[Format, ...],
+        rests: tuple[Rest | None, ...],
     ) -> Kernel:
         """
         The kernel of a group; groups of the same structure on the same formats share one, where they are
         computed alike.
         """
-        key = group.key(), tuple(choice.key for choice in choices), inputs, outputs
+        key = group.key(), tuple(choice.key for choice in choices), inputs, outputs, rests
         known = self.kernels.get(key)
         if known is None:
             base = group.name()
             number = self.names[base] = self.names.get(base, -1) + 1
             name = base if number == 0 else f"{base}_{number}"
-            known = build_kernel(group, name, self.options, choices, inputs, outputs)
+            known = build_kernel(group, name, self.options, choices, inputs, outputs, rests)
             self.kernels[key] = known
         return known
 

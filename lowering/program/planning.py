@@ -24,6 +24,7 @@ from xrelay.lowering.emit.evaluate import Leaf, leaf_shape
 from xrelay.lowering.emit.format import NO_HALO, NO_SPACING, Spacing
 from xrelay.lowering.emit.group import group_of
 from xrelay.lowering.operators.core.values import source_leaf, source_leaves
+from xrelay.lowering.program.caller_memory import PLAIN, CallerMemory
 from xrelay.lowering.program.operations import (
     PASSING_ON,
     calls_kernel,
@@ -35,21 +36,26 @@ from xrelay.lowering.program.selection import Choices
 from xrelay.lowering.program.storage import Part, StoragePlan, element_bytes, operand_leaves, origin
 
 
-def plan_storage(block: Block, choices: Choices, outputs: Collection[Leaf] = ()) -> StoragePlan:
+def plan_storage(
+    block: Block, choices: Choices, outputs: Collection[Leaf] = (), memory: CallerMemory = PLAIN
+) -> StoragePlan:
     """
     The plan of a function whose operators are computed as chosen, and whose results `outputs` are
-    written to memory of the caller.
+    written to memory of the caller, in which some tensors lie as `memory` says.
     """
-    return _Planner(block, choices, outputs).run()
+    return _Planner(block, choices, outputs, memory).run()
 
 
 class _Planner:
     """The state of planning. Tensors are known by their origins."""
 
-    def __init__(self, block: Block, choices: Choices, outputs: Collection[Leaf]):
+    def __init__(
+        self, block: Block, choices: Choices, outputs: Collection[Leaf], memory: CallerMemory
+    ):
         self.program = list(program_ops(block))
         self.choices = choices
         self.outputs = frozenset(outputs)
+        self.memory = memory
         self.wanted: dict[Leaf, Spacing] = {}
         """What the readers of a tensor want."""
         self.shared: set[Leaf] = set()
@@ -69,6 +75,7 @@ class _Planner:
             for leaf in {**self.wanted, **self.given}
             if self.spacing(leaf) != NO_SPACING
         }
+        formats.update(self.memory.formats)
         plan = StoragePlan(formats, self.parts, self.joined, {})
         in_place = Overwriting(self.program, self.choices, self.outputs, plan).run()
         return StoragePlan(formats, self.parts, self.joined, in_place)
@@ -110,6 +117,8 @@ class _Planner:
         axis, fields = concatenation
         whole = (op.results[0], 0)
         spacing, shape = self.spacing(whole), leaf_shape(whole)
+        if not self.memory.fixed.isdisjoint((whole, *map(origin, fields))):
+            return
         # Only without axes before the joined one is each field one piece of the result.
         if prod(shape[:axis]) != 1 or 0 in shape or spacing.row_gap:
             return

@@ -16,7 +16,7 @@ Every thread of a team runs the entry function:
 A program whose lengths are not known before it runs has one more input: the table of the numbers that follow from
 them, of 64 bits each.
 
-Inputs and outputs are row-major. Constants and workspace are aligned to 64 bytes. `team` is what
+Inputs and outputs are row-major, or lie as the caller says (caller_memory.py). Constants and workspace are aligned to 64 bytes. `team` is what
 `xrelay_barrier(team, threads)` is given, and `xrelay_stamp(team, step)` in programs that take the
 time of their steps; both are functions of the run time.
 """
@@ -31,6 +31,7 @@ from xrelay.analysis.facts.ports import Port, ports
 from xrelay.dialects.lengths import hint, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.emit.evaluate import Leaf
+from xrelay.lowering.program.caller_memory import PLAIN, caller_memory, prepare
 from xrelay.lowering.program.control_flow import check_flow
 from xrelay.lowering.program.entry import WORDS, declarations, may_last, within, write_entry
 from xrelay.lowering.program.lower import Lowering, branch_targets, returned
@@ -40,6 +41,7 @@ from xrelay.lowering.program.planning import plan_storage
 from xrelay.lowering.program.selection import select_strategies
 from xrelay.lowering.program.steps import Step
 from xrelay.lowering.program.storage import Storage, origin
+from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 
 __all__ = ["ConstantData", "PlacedBuffer", "PlacedTensor", "Program", "Step", "lower_function"]
 
@@ -85,28 +87,38 @@ class Program:
 
 
 def lower_function(
-    function: func.FuncOp, options: KernelOptions, *, profile: bool = False
+    function: func.FuncOp,
+    options: KernelOptions,
+    *,
+    profile: bool = False,
+    layouts: Layouts = ROW_MAJOR,
 ) -> Program:
     """
     Lowers a relay function with static shapes, whose operators are computed as it states; what it
     does not state is chosen, and written into it. `profile` makes the program take the time of its
-    steps.
+    steps. `layouts` says where inputs and outputs lie that are not row-major in memory of their own.
 
     Raises DiagnosticException for what has no code: functions as values, calls, data types,
     unknown dimensions, operators of other dialects, dtypes without kernels.
     """
     require_lowerable(function)
     inputs, outputs = ports(function)
+    memory = PLAIN
+    if layouts != ROW_MAJOR:
+        prepare(function, layouts, inputs, outputs)
     choices = select_strategies(function, options)  # Operators by themselves become regions.
+    if layouts != ROW_MAJOR:
+        memory = caller_memory(function, layouts, choices, inputs, outputs)
     wanted: dict[Leaf, Storage] = {}
     for i, leaf in enumerate(returned(function)):
         wanted.setdefault(origin(leaf), Storage("output", i))
     block = function.body.block
     targets = branch_targets(block, wanted)
-    plan = plan_storage(block, choices, {**wanted, **targets})
-    lowering = Lowering(options, choices, Places(plan, wanted, targets))
+    plan = plan_storage(block, choices, {**wanted, **targets}, memory)
+    lowering = Lowering(options, choices, Places(plan, wanted, targets), memory.rests)
     lowering.run(function)
-    return _finish(lowering, function.sym_name.data, inputs, outputs, profile=profile)
+    name = function.sym_name.data
+    return _finish(lowering, name, inputs, outputs, layouts, profile=profile)
 
 
 def require_lowerable(function: func.FuncOp) -> None:
@@ -125,6 +137,7 @@ def _finish(
     name: str,
     inputs: tuple[Port, ...],
     outputs: tuple[Port, ...],
+    layouts: Layouts,
     *,
     profile: bool,
 ) -> Program:
@@ -140,9 +153,9 @@ def _finish(
     plan = plan_slots(lifetimes) if varying else plan_memory(lifetimes)
     words = WORDS if loops else 0
     offsets = [offset + words for offset in plan.offsets]
-    lengths = (
-        Storage("input", len(inputs)) if any(is_open_type(each.type) for each in inputs) else None
-    )
+    has_open = any(is_open_type(each.type) for each in inputs)
+    has_table = has_open or any(map(is_open, layouts.capacities))
+    lengths = Storage("input", len(inputs)) if has_table else None
     entry = write_entry(name, nodes, offsets, buffers, threads, profile=profile, lengths=lengths)
     module = ModuleOp(
         [

@@ -151,6 +151,20 @@ RECURRENT = model_of(
     r2=(1, 21, 7),
     b2=(1, 42),
 )
+CACHES = model_of(
+    """caches (float[1, 3, past, 8] p, float[1, 3, 1, 8] x) => (float[rows, total, 8] y) {
+        key = Concat <axis = 2> (p, x)
+        shape = Shape(key)
+        two = Constant <value_ints = [2]> ()
+        four = Constant <value_ints = [4]> ()
+        rows = Constant <value_ints = [-1]> ()
+        last = Slice(shape, two, four)
+        flat = Concat <axis = 0> (rows, last)
+        keys = Reshape(key, flat)
+        y = Tanh(keys)
+    }"""
+)
+"""As torch exports keys before they are transposed: the first length is a quotient of sums."""
 CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], ...]]] = {
     "perceptron": (
         PERCEPTRON,
@@ -186,6 +200,11 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
             {"steps": steps, "batch": batch}
             for steps, batch in ((20, 3), (2, 2), (17, 9), (70, 4), (5, 16))
         ),
+    ),
+    "caches": (
+        CACHES,
+        {"past": 5},
+        tuple({"past": past} for past in (2, 5, 15, 40)),
     ),
     "images": (IMAGES, {"batch": 2}, tuple({"batch": batch} for batch in (2, 3, 5))),
 }

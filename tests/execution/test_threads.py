@@ -392,7 +392,7 @@ def test_profile_of_other_models() -> None:
 
 def test_refused_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ring(2)
-    monkeypatch.setattr(model._executor, "_threads", 3)
+    monkeypatch.setattr(model._executor._pool, "threads", 3)
     with pytest.raises(ModelError, match="refuses to start the 3 threads"):
         model.run({"x": numbers(0)})
 

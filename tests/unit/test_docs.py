@@ -85,7 +85,14 @@ def test_operators_are_listed():
 
 @pytest.mark.parametrize(
     ("page", "count"),
-    [("backends", 4), ("byoc", 5), ("gradients", 1), ("placement", 2), ("quantised", 3)],
+    [
+        ("backends", 4),
+        ("byoc", 5),
+        ("gradients", 1),
+        ("decoding", 3),
+        ("placement", 2),
+        ("quantised", 3),
+    ],
 )
 def test_examples_run(page: str, count: int):
     text = (ROOT / "docs" / f"{page}.md").read_text()

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import cast
 
 from xrelay.dialects.limits import DEFAULT_LIMITS
-from xrelay.runtime.sizes import byte_count
+from xrelay.runtime.arguments import byte_count
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from xrelay import compiler
 from xrelay.frontends.onnx import OnnxImportError
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import OpenTensor
 
@@ -295,7 +296,8 @@ class Programs:
         self.size = size
         self.made: list[int] = []
 
-    def make(self, shapes: Mapping[str, tuple[int, ...]]) -> Any:
+    def make(self, shapes: Mapping[str, tuple[int, ...]], layouts: Layouts) -> Any:
+        assert layouts == ROW_MAJOR
         (length,) = shapes["x"]
         self.made.append(length)
         if length == 13:
@@ -340,8 +342,8 @@ def test_threads_wait_for_one_compilation() -> None:
     programs, gate = Programs(10), threading.Event()
     make = programs.make
 
-    def slow(shapes: Mapping[str, tuple[int, ...]]) -> Any:
-        result = make(shapes)
+    def slow(shapes: Mapping[str, tuple[int, ...]], layouts: Layouts) -> Any:
+        result = make(shapes, layouts)
         if shapes["x"] == (1,):
             assert gate.wait(60)
         return result

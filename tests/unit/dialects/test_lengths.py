@@ -65,7 +65,7 @@ def built(random: Random, a: int, b: int, size: int) -> list[int]:
         left, right = random.choice(values), random.choice(values)
         if operation in ("//", "%"):
             # Programs divide by numbers and by lengths, which are positive.
-            right = random.choice([random.randint(1, 20), a, b])
+            right = random.choice([random.randint(1, 20), a, b, a + 1, 2 * a + b])
         values.append(OPERATIONS[operation](left, right))
     return values
 
@@ -124,6 +124,8 @@ def test_what_holds_for_all_lengths_is_no_guard() -> None:
     assert certainly((n + 15) // 16 - -(-n // 16), 0)
     assert certainly((n * 6 - n * 6 % 4) // 2 - n * 6 // 4 * 2, 0)
     assert n * m * 64 // (n * 32) == m * 2
+    assert (n * 64 + 64) // (n * 16 + 16) == 4 and (n * 64 + 64) % (n * 16 + 16) == 0
+    assert (n * m + 2 * n + 3 * m + 6) // (m + 2) == n + 3
     assert n * m == m * n
     assert 0 not in (n, n * m, -(-n // 16))
     assert -1 not in (n, m)

@@ -1,0 +1,181 @@
+"""
+Inputs and outputs that lie in larger arrays of the caller, and outputs that grow over an input.
+
+    past     tensor<b×h×n×d>  ──► strides c·h·d, c·d, d, 1       the first n of c rows
+    present  concatenate(past, new)  ──► the same memory         the kernel computes the rows from n on alone
+
+Kernels read and write tensors in any format. What else reads such a tensor (names in other shapes, control flow,
+copies of bytes) reads a row-major copy of it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.analysis.facts.ports import Port
+from xrelay.dialects.tensor.transform import ConcatenateOp
+from xrelay.dialects.tensor.unary import CopyOp
+from xrelay.lowering.emit.evaluate import Leaf, leaf_shape
+from xrelay.lowering.emit.format import Format, row_major
+from xrelay.lowering.emit.group import group_of
+from xrelay.lowering.operators.core.values import source_leaf, source_leaves
+from xrelay.lowering.program.kernel import Rest
+from xrelay.lowering.program.operations import PASSING_ON, calls_kernel, program_ops
+from xrelay.lowering.program.selection import Choices
+from xrelay.lowering.program.storage import leaves_of, origin
+from xrelay.runtime.layouts import Growth, Layouts, Rows
+
+
+@dataclass(frozen=True)
+class CallerMemory:
+    """What is peculiar about the memory of inputs and outputs."""
+
+    formats: Mapping[Leaf, Format]
+    """Of the tensors that do not lie row-major."""
+    rests: Mapping[Leaf, Rest]
+    """The outputs whose beginning is there already."""
+
+    @property
+    def fixed(self) -> frozenset[Leaf]:
+        """The tensors that lie where they do, and in no other way."""
+        return frozenset((*self.formats, *self.rests))
+
+
+PLAIN = CallerMemory({}, {})
+
+
+def prepare(
+    function: func.FuncOp, layouts: Layouts, inputs: Sequence[Port], outputs: Sequence[Port]
+) -> None:
+    """
+    Puts copies of what does not lie row-major between it and what reads it otherwise than by a kernel.
+
+    Raises DiagnosticException for programs that take or return tuples.
+    """
+    block = function.body.block
+    end = block.last_op
+    assert end is not None
+    if (len(block.args), len(end.operands)) != (len(inputs), len(outputs)):
+        raise DiagnosticException(
+            "parts of larger arrays are for programs whose inputs and outputs are tensors; this one takes or returns tuples"
+        )
+    laid: set[Leaf] = {_input(block, inputs, rows.name) for rows in layouts.inputs}
+    for number in _numbers(layouts.outputs, outputs):
+        value = end.operands[number]
+        source = origin((value, 0))
+        owner = source[0].owner
+        computed = _computes(owner) and isinstance(owner, Operation) and owner.parent is block
+        if not computed or source in laid or leaf_shape(source) != leaf_shape((value, 0)):
+            end.operands[number] = _copy_before(end, number)
+            source = (end.operands[number], 0)
+        laid.add(source)
+    own = set(_numbers(layouts.outputs, outputs))
+    for op in list(program_ops(block)):
+        if isinstance(op, PASSING_ON) or _computes(op):
+            continue
+        for number, operand in enumerate(op.operands):
+            if op is end and number in own:
+                continue
+            if any(origin(leaf) in laid for leaf in leaves_of(operand)):
+                op.operands[number] = _copy_before(op, number)
+
+
+def caller_memory(
+    function: func.FuncOp,
+    layouts: Layouts,
+    choices: Choices,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+) -> CallerMemory:
+    """
+    How inputs and outputs of a prepared function lie.
+
+    Raises DiagnosticException for an output that grows over an input, and is computed otherwise than by appending to it.
+    """
+    block, end = function.body.block, function.body.block.last_op
+    assert end is not None
+    returned = [leaf for value in end.operands for leaf in leaves_of(value)]
+    formats = {
+        leaf: _rows_of(leaf_shape(leaf), rows.axis, layouts.capacities[rows.capacity])
+        for leaf, rows in (
+            *((_input(block, inputs, rows.name), rows) for rows in layouts.inputs),
+            *(
+                (origin(returned[_number(outputs, rows.name)]), rows)
+                for rows in layouts.outputs
+            ),
+        )
+    }  # fmt: skip
+    rests: dict[Leaf, Rest] = {}
+    for growth in layouts.growing:
+        leaf = origin(returned[_number(outputs, growth.output)])
+        source = _input(block, inputs, growth.input)
+        rests[leaf] = _rest(leaf, source, growth, choices, is_strided=source in formats)
+    return CallerMemory(formats, rests)
+
+
+def _rest(leaf: Leaf, source: Leaf, growth: Growth, choices: Choices, *, is_strided: bool) -> Rest:
+    """What is to be computed of an output that begins with an input."""
+    op = leaf[0].owner
+    refusal = DiagnosticException(
+        f"input '{growth.input}' and output '{growth.output}' share memory, but the program does not compute the output "
+        f"by appending to the input along axis {growth.axis}; expected arrays apart"
+    )
+    if not isinstance(op, Operation) or not calls_kernel(op):
+        raise refusal
+    group = group_of(op)
+    value, number = source_leaf((group.result, leaf[1]))
+    chosen = choices.get(op, ())
+    if not isinstance(value.owner, ConcatenateOp) or any(
+        choice.is_anchor or choice.op is value.owner for choice in chosen
+    ):
+        raise refusal
+    assert number == 0
+    axis, (field, i) = value.owner.normalized_axis, source_leaves(value.owner.data)[0]
+    args = dict(zip(group.params, group.args, strict=True))
+    if field not in args or origin((args[field], i)) != source:
+        raise refusal
+    shape = leaf_shape((field, i))
+    is_same = axis == growth.axis and shape == leaf_shape(source)
+    if not is_same and (is_strided or prod(shape[:axis]) != 1):
+        raise refusal
+    return Rest(axis, shape[axis])
+
+
+def _rows_of(shape: Sequence[int], axis: int, capacity: int) -> Format:
+    """The first rows of a tensor with more of them."""
+    whole = row_major((*shape[:axis], capacity, *shape[axis + 1 :]))
+    return Format(tuple(shape), whole.strides, 0, whole.size)
+
+
+def _computes(op: Operation | Block) -> bool:
+    """Whether an operation is the call of a kernel, and no other name of what it is given."""
+    return calls_kernel(op) and isinstance(op, Operation) and all(
+        origin(leaf) == leaf for result in op.results for leaf in leaves_of(result)
+    )  # fmt: skip
+
+
+def _copy_before(op: Operation, number: int) -> SSAValue:
+    """A copy of an operand."""
+    copy = CopyOp(op.operands[number])
+    Rewriter.insert_op(copy, InsertPoint.before(op))
+    return copy.result
+
+
+def _input(block: Block, inputs: Sequence[Port], name: str) -> Leaf:
+    """The tensor of an input."""
+    leaves = [leaf for arg in block.args for leaf in leaves_of(arg)]
+    return leaves[_number(inputs, name)]
+
+
+def _numbers(rows: Sequence[Rows], ports: Sequence[Port]) -> Iterator[int]:
+    return (_number(ports, each.name) for each in rows)
+
+
+def _number(ports: Sequence[Port], name: str) -> int:
+    """The number of an input or output."""
+    return [port.name for port in ports].index(name)
