@@ -116,7 +116,8 @@ of them.
 def is_shape(value: object) -> bool:
     """Whether somebody has given lengths: some sequence of whole numbers, as text and bytes are not."""
     if isinstance(value, np.ndarray):
-        return value.ndim == 1 and value.dtype.kind in "iu"
+        array = cast(np.ndarray[Any, np.dtype[Any]], value)
+        return array.ndim == 1 and array.dtype.kind in "iu"
     if not isinstance(value, Sequence) or isinstance(value, str | bytes | bytearray | memoryview):
         return False
     return all(isinstance(each, SupportsIndex) for each in cast(Sequence[object], value))

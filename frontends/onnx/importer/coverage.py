@@ -29,12 +29,12 @@ def onnx_sources() -> dict[type[IRDLOperation], tuple[str, ...]]:
 
 def _named_operators(thing: Any, seen: set[int]) -> Iterator[type[IRDLOperation]]:
     """The operators that a function names, itself or in helpers, functions and classes, from the files of converters."""
-    if isinstance(thing, type) and issubclass(thing, IRDLOperation) and thing is not ConstantOp:
-        yield thing  # Any node may become a constant.
     if id(thing) in seen:
         return
     seen.add(id(thing))
-    if isinstance(thing, partial):
+    if isinstance(thing, type):
+        yield from _named_by_class(cast("type[Any]", thing), seen)
+    elif isinstance(thing, partial):
         whole = cast("partial[Any]", thing)
         for part in (whole.func, *whole.args, *whole.keywords.values()):
             yield from _named_operators(part, seen)
@@ -44,18 +44,23 @@ def _named_operators(thing: Any, seen: set[int]) -> Iterator[type[IRDLOperation]
     elif isinstance(thing, tuple | list):
         for part in cast("tuple[Any, ...]", thing):
             yield from _named_operators(part, seen)
-    elif not getattr(thing, "__module__", "").startswith(_CONVERTER_MODULES):
-        return
-    elif isinstance(thing, type):
-        for part in vars(thing).values():
-            yield from _named_operators(getattr(part, "__func__", part), seen)
-    elif isinstance(thing, FunctionType):
+    elif isinstance(thing, FunctionType) and thing.__module__.startswith(_CONVERTER_MODULES):
         for cell in thing.__closure__ or ():
             yield from _named_operators(cell.cell_contents, seen)
         for name in _global_names(thing.__code__):
             # What is no name of the file may be that of a method of the node.
             part = thing.__globals__.get(name, vars(Node).get(name))
             yield from _named_operators(part, seen)
+
+
+def _named_by_class(kind: type[Any], seen: set[int]) -> Iterator[type[IRDLOperation]]:
+    """The class where it is that of an operator, but not that of constants, which any node may become, or what its methods name."""
+    if issubclass(kind, IRDLOperation):
+        if kind is not ConstantOp:
+            yield kind
+    elif kind.__module__.startswith(_CONVERTER_MODULES):
+        for part in vars(kind).values():
+            yield from _named_operators(getattr(part, "__func__", part), seen)
 
 
 def _global_names(code: CodeType) -> Iterator[str]:
