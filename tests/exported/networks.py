@@ -81,20 +81,6 @@ class Shuffled(nn.Module):
         return x + self.last(self.deep(y))
 
 
-class DenseBlock(nn.Module):
-    """Each layer takes the results of all before it."""
-
-    def __init__(self, inputs: int, growth: int, layers: int):
-        super().__init__()
-        self.layers = nn.ModuleList(normed(inputs + n * growth, growth) for n in range(layers))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """The concatenation of all."""
-        for layer in self.layers:
-            x = torch.cat([x, layer(x)], 1)
-        return x
-
-
 class UNet(nn.Module):
     """Down by maxima, up by transposed convolutions, with short cuts across."""
 
@@ -165,27 +151,6 @@ class Pyramid(nn.Module):
             self.boxes(each).permute(0, 2, 3, 1).flatten(1).unflatten(1, (-1, 4)) for each in sides
         ]
         return torch.cat(scores, 1).softmax(-1), torch.cat(boxes, 1)
-
-
-class Grid(nn.Module):
-    """A detection head on a grid: centres and sizes of boxes from a mesh of coordinates, the best of them by their scores."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stem = nn.Sequential(
-            normed(3, 8, 2), normed(8, 16, 2), nn.MaxPool2d(5, 1, 2), nn.Conv2d(16, 7, 1)
-        )
-
-    def forward(self, image: Tensor) -> tuple[Tensor, Tensor]:
-        """The four boxes with the highest scores."""
-        x = self.stem(image)
-        rows, columns = torch.meshgrid(
-            torch.arange(x.shape[2]), torch.arange(x.shape[3]), indexing="ij"
-        )
-        centre = (x[:, :2].sigmoid() + torch.stack([columns, rows]).to(x.dtype)) * 4
-        boxes = torch.cat([centre, x[:, 2:4].exp()], 1).flatten(2).transpose(1, 2)
-        scores, best = x[:, 4:].sigmoid().amax(1).flatten(1).topk(4)
-        return scores, boxes.gather(1, best.unsqueeze(-1).expand(-1, -1, 4))
 
 
 class Tagger(nn.Module):
@@ -262,24 +227,6 @@ class Causal(nn.Module):
         return self.head(functional.elu(x))
 
 
-class Mixer(nn.Module):
-    """MLP-Mixer: dense layers over patches and over channels in turn."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.patches = nn.Conv2d(3, 24, 8, 8)
-        self.norms = nn.ModuleList(nn.LayerNorm(24) for _ in range(2))
-        self.tokens = nn.Sequential(nn.Linear(16, 20), nn.GELU(), nn.Linear(20, 16))
-        self.channels = nn.Sequential(nn.Linear(24, 40), nn.GELU("tanh"), nn.Linear(40, 24))
-        self.head = nn.Linear(24, 10)
-
-    def forward(self, image: Tensor) -> Tensor:
-        """Logits."""
-        x = self.patches(image).flatten(2).transpose(1, 2)
-        x = x + self.tokens(self.norms[0](x).transpose(1, 2)).transpose(1, 2)
-        return self.head((x + self.channels(self.norms[1](x))).mean(1))
-
-
 class Points(nn.Module):
     """PointNet: the same dense layers on each point, and the maximum over all points."""
 
@@ -317,21 +264,6 @@ class Recommender(nn.Module):
         return self.top(torch.cat([dense, products[:, rows, columns]], 1))
 
 
-class Translator(nn.Module):
-    """torch's own Transformer, with a causal mask."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words = nn.Embedding(50, 16)
-        self.network = nn.Transformer(16, 2, 1, 1, 24, batch_first=True)
-        self.head = nn.Linear(16, 50)
-
-    def forward(self, words: Tensor, target: Tensor) -> Tensor:
-        """Logits of each word of the target."""
-        mask = torch.full((target.shape[1], target.shape[1]), float("-inf")).triu(1)
-        return self.head(self.network(self.words(words), self.words(target), tgt_mask=mask))
-
-
 def residual() -> nn.Module:
     """The beginning of a ResNet."""
     return Classifier(
@@ -342,31 +274,16 @@ def residual() -> nn.Module:
     )
 
 
-def squeezed() -> nn.Module:
-    """A residual block whose channels are weighted by what the whole image shows."""
-    return Classifier(nn.Sequential(normed(3, 8, 2), Residual(8, 16, 2, squeezed=True)), 16)
-
-
 def shuffled() -> nn.Module:
     """A block of ShuffleNet."""
     return Classifier(nn.Sequential(normed(3, 12, 2), Shuffled(12, 3)), 12)
 
 
-def dense_block() -> nn.Module:
-    """A block of DenseNet."""
-    return Classifier(nn.Sequential(normed(3, 8, 2), DenseBlock(8, 6, 3), nn.AvgPool2d(2)), 26)
-
-
 def lstm() -> nn.Module:
-    """Two layers in two directions."""
-    return Tagger(nn.LSTM, num_layers=2, bidirectional=True)
+    """Two directions."""
+    return Tagger(nn.LSTM, bidirectional=True)
 
 
 def gru() -> nn.Module:
     """One layer."""
     return Tagger(nn.GRU)
-
-
-def rnn() -> nn.Module:
-    """One layer with relu."""
-    return Tagger(nn.RNN, nonlinearity="relu")

@@ -114,3 +114,29 @@ def test_one_program_serves_what_is_computed_of_constants_and_lengths(body: str)
         np.testing.assert_array_equal(model.run({"x": x})["z"], wanted)
     first, second = model.specialisations
     assert first.conditions is not None and first.conditions == second.conditions
+
+
+@pytest.mark.parametrize("by", ["sizes", "scales"])
+def test_a_batch_stays_open_where_images_are_resized(by: str) -> None:
+    first = """
+        n = Shape <start = 0, end = 1> (x)
+        rest = Constant <value_ints = [2, 6, 10]> ()
+        sizes = Concat <axis = 0> (n, rest)
+        z = Resize <mode = "linear"> (x, , , sizes)
+    """
+    second = """
+        scales = Constant <value_floats = [1.0, 1.0, 2.0, 3.0]> ()
+        z = Resize <mode = "nearest"> (x, , scales)
+    """
+    proto = parser.parse_model(f"""
+    <ir_version: 8, opset_import: ["" : 17]>
+    resized (float[n, 2, 3, 4] x) => (float z) {{ {first if by == "sizes" else second} }}
+    """)
+    model = xrelay.compile(proto, cache=False)
+    assert isinstance(model, DynamicModel)
+    for n in (3, 5):
+        x = np.arange(n * 24, dtype=np.float32).reshape(n, 2, 3, 4)
+        (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
+        np.testing.assert_allclose(model.run({"x": x})["z"], wanted, rtol=1e-6)
+    first_conditions, second_conditions = (each.conditions for each in model.specialisations)
+    assert first_conditions is not None and first_conditions == second_conditions
