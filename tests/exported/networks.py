@@ -72,12 +72,9 @@ class Shuffled(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The residual of the block."""
-        y = (
-            functional.relu(self.first(x))
-            .unflatten(1, (self.groups, -1))
-            .transpose(1, 2)
-            .flatten(1, 2)
-        )
+        batch, channels, height, width = x.shape
+        y = functional.relu(self.first(x)).reshape(batch, self.groups, -1, height, width)
+        y = y.transpose(1, 2).reshape(batch, channels, height, width)
         return x + self.last(self.deep(y))
 
 
@@ -120,6 +117,11 @@ class DeepLab(nn.Module):
         return functional.interpolate(y, image.shape[2:], mode="bilinear", align_corners=False)
 
 
+def _rows(image: Tensor, size: int) -> Tensor:
+    """The channels of all pixels, in rows of some size."""
+    return image.permute(0, 2, 3, 1).reshape(image.shape[0], -1, size)
+
+
 class Pyramid(nn.Module):
     """A feature pyramid with a head on each level, whose boxes are in one tensor."""
 
@@ -143,13 +145,8 @@ class Pyramid(nn.Module):
             sides[upper] = sides[upper] + functional.interpolate(
                 sides[upper + 1], scale_factor=2.0, mode="nearest"
             )
-        scores = [
-            self.classes(each).permute(0, 2, 3, 1).flatten(1).unflatten(1, (-1, 5))
-            for each in sides
-        ]
-        boxes = [
-            self.boxes(each).permute(0, 2, 3, 1).flatten(1).unflatten(1, (-1, 4)) for each in sides
-        ]
+        scores = [_rows(self.classes(each), 5) for each in sides]
+        boxes = [_rows(self.boxes(each), 4) for each in sides]
         return torch.cat(scores, 1).softmax(-1), torch.cat(boxes, 1)
 
 
@@ -204,9 +201,8 @@ class Separator(nn.Module):
         coded = x = self.encode(signal).relu()
         for block in self.blocks:
             x = x + block(x)
-        masks = self.masks(x).sigmoid().unflatten(1, (2, 16))
-        parts = (masks * coded.unsqueeze(1)).flatten(0, 1)
-        return self.decode(parts).unflatten(0, (-1, 2)).squeeze(2)
+        masks = self.masks(x).sigmoid().chunk(2, 1)
+        return torch.cat([self.decode(mask * coded) for mask in masks], 1)
 
 
 class Causal(nn.Module):

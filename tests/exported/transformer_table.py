@@ -96,8 +96,8 @@ IMAGES = (
     row("convolutional", "ConvNextForImageClassification",
         {"hidden_sizes": [16, 24, 32, 40], "depths": [1, 1, 1, 1]}, (IMAGE,), BATCHES),
     row("segmentation", "SegformerForSemanticSegmentation",
-        {"hidden_sizes": [16, 16, 24, 32], "num_attention_heads": [1, 1, 2, 4], "depths": [1, 1, 1, 1],
-         "decoder_hidden_size": 32}, (Input("pixel_values", ("batch", 3, 64, 64)),), BATCHES),
+        {"hidden_sizes": [8, 8, 16, 16], "num_attention_heads": [1, 1, 2, 2], "depths": [1, 1, 1, 1],
+         "decoder_hidden_size": 16}, (IMAGE,), BATCHES),
     row("detection", "YolosForObjectDetection",
         {**VISION, "image_size": [32, 32], "num_detection_tokens": 6}, (IMAGE,), BATCHES),
 )  # fmt: skip

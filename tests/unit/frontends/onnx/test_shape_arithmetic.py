@@ -86,6 +86,13 @@ FOLLOWED = {
         some = ConstantOfShape <value = int64[1] {2}> (n)
         z = Gather <axis = 1> (x, some)
     """,
+    "computed places of 32 bits": """
+        n = Shape <start = 0, end = 1> (x)
+        best = ArgMax <axis = 0> (x)
+        back = Sub(best, n)
+        few = Cast <to = 6> (back)
+        z = GatherElements <axis = 0> (x, few)
+    """,
     "coordinates of every element": """
         n = Shape <start = 0, end = 1> (x)
         zero = Constant <value_int = 0> ()
