@@ -172,12 +172,12 @@ class DeepSpeech(nn.Module):
         self.convolution = nn.Sequential(
             nn.Conv2d(1, 4, 3, (2, 1), 1), nn.BatchNorm2d(4), nn.Hardtanh(0, 20)
         )
-        self.network = nn.GRU(32, 16, bidirectional=True)
+        self.network = nn.GRU(32, 16, bidirectional=True, batch_first=True)
         self.head = nn.Linear(32, 10)
 
     def forward(self, spectrogram: Tensor) -> Tensor:
-        """Log-probabilities, time first."""
-        x = self.convolution(spectrogram.unsqueeze(1)).flatten(1, 2).permute(2, 0, 1)
+        """Log-probabilities of each frame."""
+        x = self.convolution(spectrogram.unsqueeze(1)).flatten(1, 2).transpose(1, 2)
         return self.head(self.network(x)[0]).log_softmax(-1)
 
 
