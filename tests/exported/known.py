@@ -19,26 +19,29 @@ NOT_EXPORTED: dict[Case, str] = {
 REFUSED: dict[Case, str] = {}
 """What the importer or the compiler refuses, with a part of the message."""
 
-OF_ONE_LENGTH = (
-    "DebertaV2",  # Tables of relative places, by the length of the sequence.
-    "Wav2Vec2",  # Convolutions along samples; so are those of Causal and Points.
-    "Causal",
-    "Points",
-    "residual",  # Images of three sizes.
+THREE_PROGRAMS = (
+    # Tiles of transposes and of products are chosen for short sequences, and other ones for longer ones.
+    "DebertaV2",
+    "Bart",
+    "Mixtral",
+    # Convolutions know how long their images and signals are. A program serves all batches of a length.
+    "residual",
+    "shuffled",
     "UNet",
     "DeepLab",
-    "lstm",  # Recurrent networks are unrolled.
+    "Pyramid",
+    "Wav2Vec2",
+    "Causal",
+    "Separator",
+    "Points",
+    # Recurrent networks are unrolled. A program serves all batches of a length.
+    "lstm",
     "gru",
     "DeepSpeech",
 )
-"""Architectures of which each program serves all batches, but one length besides."""
 
 PROGRAMS: dict[Case, int] = {
-    (name, exporter, "dynamic"): 3 for name in OF_ONE_LENGTH for exporter in ("script", "dynamo")
-} | {
-    # What few experts get is decided by how many tokens there are.
-    ("Mixtral", "script", "dynamic"): 3,
-    ("Mixtral", "dynamo", "dynamic"): 3,
+    (name, exporter, "dynamic"): 3 for name in THREE_PROGRAMS for exporter in ("script", "dynamo")
 }
 """
 Dynamic models that take another number of programs than two for their three sizes: one that serves all lengths, and
