@@ -22,7 +22,6 @@ REFUSED: dict[Case, str] = {}
 THREE_PROGRAMS = (
     # Tiles of transposes and of products are chosen for short sequences, and other ones for longer ones.
     "DebertaV2",
-    "Bart",
     "Mixtral",
     # Convolutions know how long their images and signals are. A program serves all batches of a length.
     "residual",
@@ -42,7 +41,7 @@ THREE_PROGRAMS = (
 
 PROGRAMS: dict[Case, int] = {
     (name, exporter, "dynamic"): 3 for name in THREE_PROGRAMS for exporter in ("script", "dynamo")
-}
+} | {("Bart", "script", "dynamic"): 3}
 """
 Dynamic models that take another number of programs than two for their three sizes: one that serves all lengths, and
 one for the batch of 1.
