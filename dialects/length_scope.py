@@ -97,8 +97,12 @@ class Scope:
     """The symbols that have to be numbers."""
     asked: set[int] = field(default_factory=set[int])
     """Those of them whose number something has asked for, which it does for all lengths."""
-    table: dict[Polynomial, int] = field(default_factory=dict[Polynomial, int])
-    """The values that the code reads, with their places."""
+    table: list[Polynomial] = field(default_factory=list[Polynomial])
+    """The values that the code reads."""
+    _places: dict[tuple[Polynomial, ...], int] = field(
+        default_factory=dict[tuple[Polynomial, ...], int]
+    )
+    """Where values that follow one another stand in the table."""
     _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     """Of the atoms, by what they are."""
 
@@ -309,9 +313,12 @@ class Scope:
             self.asked |= symbols
         raise Pinned(self, symbols)
 
-    def place(self, value: Polynomial) -> int:
-        """The place of a value in the table that the code reads."""
-        return self.table.setdefault(value, len(self.table))
+    def place(self, *values: Polynomial) -> int:
+        """The place, in the table that the code reads, of a value, or of the first of several that follow one another."""
+        if values not in self._places:
+            self._places[values] = len(self.table)
+            self.table += values
+        return self._places[values]
 
     def condition(self, guard: Guard) -> str:
         """A guard as people write it."""

@@ -298,10 +298,14 @@ def certainly(value: int, other: int) -> bool:
     return cast(Length, first).scope.is_zero(difference)
 
 
-def place_of(value: int) -> int:
-    """The place of a length in the table that the code reads."""
-    length = cast(Length, value)
-    return length.scope.place(length.value)
+def place_of(value: int, *more: int) -> int:
+    """
+    The place of a length in the table that the code reads; of several numbers with a length among them, that of the first,
+    which the others follow.
+    """
+    numbers = value, *more
+    scope = next(cast(Length, each).scope for each in numbers if is_open(each))
+    return scope.place(*map(polynomial, numbers))
 
 
 def common_divisor(value: int) -> int:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime
@@ -106,10 +106,15 @@ class Places:
         return self.storage[leaf]
 
     def length(self, op: ConstantOp) -> Storage | None:
-        """The place of a constant of one length: the table has it, as the code of the target reads integers."""
-        if not isinstance(op.value, LengthsAttr) or len(op.value) != 1:
+        """
+        The place of a constant that holds lengths: the table has them, as the code of the target reads integers of 64 bits,
+        and the first bytes of one as a narrower integer.
+        """
+        if not isinstance(op.value, LengthsAttr) or not any(map(is_open, op.value.data)):
             return None
-        return Storage("length", place_of(op.value.data[0])) if is_open(op.value.data[0]) else None
+        if len(op.value) > 1 and op.result.type.element_type != i64:
+            return None
+        return Storage("length", place_of(*op.value.data))
 
     def constant(self, op: ConstantOp, packing: Packing | None = None) -> Storage:
         """A place among the constants; equal ones share it."""

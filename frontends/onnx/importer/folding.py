@@ -142,8 +142,15 @@ def _with_lengths(value: SSAValue) -> Any:
 
 
 def _varies(op: Operation | Block, operands: list[bool]) -> bool:
-    """Whether what an operation computes depends on more than constants, when that is known of its operands."""
-    return not isinstance(op, RelayOp) or any(operands)
+    """
+    Whether what an operation computes depends on more than constants, when that is known of its operands: on arguments, or
+    on lengths that are not known before the program runs, as a slice that ends at one.
+    """
+    if not isinstance(op, RelayOp) or any(operands):
+        return True
+    if any(isinstance(each, LengthsAttr) for each in op.properties.values()):
+        return not isinstance(op, ConstantOp)
+    return any(is_open_type(each) for each in op.result_types)
 
 
 def _walked(

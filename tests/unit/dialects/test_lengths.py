@@ -20,6 +20,7 @@ from xrelay.dialects.lengths import (
     is_open_type,
     larger,
     likely_type,
+    place_of,
     polynomial,
     smaller,
     symbol,
@@ -222,3 +223,13 @@ def test_data_travels_as_json() -> None:
     import json
 
     assert OpenLengths.from_data(json.loads(json.dumps(known.to_data()))) == known
+
+
+def test_numbers_that_code_reads_together_follow_one_another() -> None:
+    scope = Scope()
+    a, b = symbol(scope, "a", 5), symbol(scope, "b", 7)
+    alone = place_of(a)
+    together = place_of(a, 3, b)
+    assert place_of(a) == alone and place_of(a, 3, b) == together
+    assert scope.table[alone] == polynomial(a)
+    assert scope.table[together : together + 3] == [polynomial(a), polynomial(3), polynomial(b)]

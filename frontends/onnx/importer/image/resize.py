@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import normalize_axes
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.transform import TransposeOp
@@ -110,19 +111,34 @@ def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
     """The changes of axes to sizes, or to the largest or smallest of one scale that fits them."""
     if policy not in ("stretch", "not_larger", "not_smaller"):
         raise OnnxImportError(f"'keep_aspect_ratio_policy' is \"{policy}\"")
-    pairs = [(int(length), int(size)) for length, size in zip(lengths, sizes, strict=True)]
-    if any(length < 1 or size < 0 for length, size in pairs):
-        raise OnnxImportError(f"axes of lengths {lengths.tolist()} get sizes {sizes.tolist()}")
     if policy == "stretch":
-        return [Axis(length, size, size / length) for length, size in pairs]
+        return [_to_size(length, size) for length, size in zip(lengths, sizes, strict=True)]
+    pairs = [(int(length), int(size)) for length, size in zip(lengths, sizes, strict=True)]
+    for length, size in pairs:
+        _require_size(length, size)
     fitting = min if policy == "not_larger" else max
     scale = fitting(size / length for length, size in pairs)
     return [Axis(length, floor(length * scale + 0.5), scale) for length, _ in pairs]
 
 
+def _to_size(length: int, size: int) -> Axis:
+    """An axis that gets a size. What stays as it is, as a batch does, may be known when the program runs only."""
+    if is_open(length) and certainly(length, size):
+        return Axis(length, length, 1.0)
+    _require_size(length, size)
+    return Axis(int(length), int(size), int(size) / int(length))
+
+
+def _require_size(length: int, size: int) -> None:
+    if length < 1 or size < 0:
+        raise OnnxImportError(f"an axis of length {length} gets the size {size}")
+
+
 def _by_scale(length: int, scale: float) -> Axis:
     if not 0 < scale < float("inf"):
         raise OnnxImportError(f"a scale is {scale}, expected a positive number")
+    if is_open(length) and scale == int(scale) and length * int(scale) < 2**24:
+        return Axis(length, length * int(scale), float(scale))
     # In single precision, in which 3 * (5 / 3) is 5.
     return Axis(int(length), floor(np.float32(length) * np.float32(scale)), float(scale))
 
@@ -200,7 +216,9 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
 
 
 def _is_whole(axis: Axis) -> bool:
-    """Whether the scale of an axis is that of its lengths."""
+    """Whether the scale of an axis is that of its lengths, as it is where these are known when the program runs only."""
+    if is_open(axis.length):
+        return True
     return abs(axis.length * axis.scale - axis.target) <= 1e-6 * axis.target
 
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from math import prod
-from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleOp
-from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, FloorModOp, LessOp
 from xrelay.dialects.tensor.indexing import (
@@ -35,18 +33,16 @@ def from_start(node: Node, indices: SSAValue, length: int | Sequence[int]) -> SS
     `length` is that of the axis, or those of the axes whose coordinates the last axis holds.
     """
     known = node.known_value(indices)
-    if known is not None and (is_open(length) or has_lengths(known)):
-        stated = (
-            number_array(length) if isinstance(length, Sequence) else number_array([length], ())
-        )
+    stated = number_array(length) if isinstance(length, Sequence) else number_array([length], ())
+    is_stated_open = has_lengths(stated)
+    if known is not None and (is_stated_open or has_lengths(known)):
         dims = np.broadcast_to(stated, known.shape).reshape(-1)
         pairs = zip(known.reshape(-1), dims, strict=True)
         moved = [each + dim if each < 0 else each for each, dim in pairs]
         return node.constant(number_array(moved, known.shape))
-    if is_open(length) and node.element_type(indices) == i64:
-        lengths = number_array([cast(int, length)], ())
-    else:
-        lengths = np.array(length, node.element_dtype(indices))
+    if is_stated_open and node.element_type(indices) != i64:
+        indices = node.emit(CastOp(indices, i64))
+    lengths = stated if is_stated_open else stated.astype(node.element_dtype(indices))
     if known is not None:
         return node.constant(np.where(known < 0, known + lengths, known).astype(known.dtype))
     negative = node.emit(LessOp(indices, node.scalar(0, indices)))
