@@ -33,9 +33,6 @@ THREE_PROGRAMS = (
     "Causal",
     "Separator",
     "Points",
-    # Recurrent networks are unrolled. A program serves all batches of a length.
-    "lstm",
-    "gru",
     "DeepSpeech",
 )
 
