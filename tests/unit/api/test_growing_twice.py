@@ -6,25 +6,25 @@ from onnx import parser
 
 import xrelay
 
-HEADER = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[past, 3] past, float[step, 3] new) => """
+OTHER, PRESENT = "float[total, 3] other", "float[total, 3] present"
+CONCAT = "Concat <axis = 0> (past, new)"
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        "(float[total, 3] other, float[total, 3] present) "
-        "{ other = Concat <axis = 0> (past, new) present = Concat <axis = 0> (past, new) }",
-        "(float[total, 3] other, float[total, 3] present) "
-        "{ other = Concat <axis = 0> (past, new) present = Identity (other) }",
-        "(float[total, 3] present, float[total, 3] other) "
-        "{ present = Concat <axis = 0> (past, new) other = Identity (present) }",
+        f"({OTHER}, {PRESENT}) {{ other = {CONCAT} present = {CONCAT} }}",
+        f"({OTHER}, {PRESENT}) {{ other = {CONCAT} present = Identity (other) }}",
+        f"({PRESENT}, {OTHER}) {{ present = {CONCAT} other = Identity (present) }}",
     ],
 )
 @pytest.mark.parametrize("columns", [3, 5])
 def test_the_same_value_in_two_outputs(body: str, columns: int) -> None:
     """The value is computed where it grows, and the other output, row-major or a part, is a copy of it."""
-    model = xrelay.compile(parser.parse_model(HEADER + body), cache=False)
+    header = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[past, 3] past, float[step, 3] new) => '
+    )
+    model = xrelay.compile(parser.parse_model(header + body), cache=False)
     old = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
     cache = np.full((9, 3), 7, np.float32)
     cache[:4] = old
