@@ -233,8 +233,10 @@ def _growth(given: _Given, result: _Given) -> tuple[int, int]:
     expected = "expected an output that begins with the input, and is longer along one axis"
     if given.start != result.start:
         raise ModelError(f"{what}, and begin at different places; {expected}")
-    if old.dtype != new.dtype or old.ndim != new.ndim:
+    if old.dtype != new.dtype:
         raise ModelError(f"{what}, and are {old.dtype} and {new.dtype}; {expected}")
+    if old.ndim != new.ndim:
+        raise ModelError(f"{what}, and are of rank {old.ndim} and {new.ndim}; {expected}")
     longer = [i for i, (a, b) in enumerate(zip(old.shape, new.shape, strict=True)) if a != b]
     if len(longer) != 1 or old.shape[longer[0]] > new.shape[longer[0]]:
         raise ModelError(f"{what}; {expected} (the buffer may be too small)")

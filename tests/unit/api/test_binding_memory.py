@@ -73,3 +73,16 @@ def test_an_output_over_an_input_whose_elements_decide_about_lengths() -> None:
     outputs["all"] = np.empty(3, np.int64)
     model.bind(inputs, outputs).run()
     assert list(outputs["all"]) == [2, 6, 5]
+
+
+def test_an_output_of_another_rank_over_an_input() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[n, 4] x, float[k, 4] more) => (float[t] y) {
+            one = Constant <value_ints = [-1]> ()
+            all = Concat <axis = 0> (x, more)
+            y = Reshape (all, one)
+        }"""
+    model = xrelay.compile(parser.parse_model(text), cache=False)
+    cache = np.zeros((10, 4), np.float32)
+    with pytest.raises(xrelay.ModelError, match="and are of rank 2 and 1; expected an output that"):
+        model.bind([cache[:5], np.ones((2, 4), np.float32)], [cache.reshape(-1)[:28]])
