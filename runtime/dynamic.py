@@ -182,7 +182,7 @@ class DynamicModel:
                 for spec, array in zip(specs, arrays, strict=True)
             ]
             try:
-                return self._program(key, layouts)
+                return self._program(key, layouts.without(values))
             except UnknownDimensions as unknown:
                 if unknown.many or values.issuperset(unknown.values):
                     raise

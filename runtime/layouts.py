@@ -9,6 +9,7 @@ How arrays of a caller lie in memory: row-major, or as the first rows of a large
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -68,6 +69,22 @@ class Layouts:
     def pattern(self) -> Layouts:
         """The same without the numbers."""
         return replace(self, capacities=())
+
+    def without(self, names: AbstractSet[str]) -> Layouts:
+        """
+        The same for a program that does not take some of the inputs, as it was made for their elements.
+
+        Raises ModelError where an output grows over one of them.
+        """
+        for growth in self.growing:
+            if growth.input in names:
+                raise ModelError(
+                    f"input '{growth.input}' and output '{growth.output}' share memory, but the elements of the input "
+                    "decide about lengths, and are read before the program runs; expected arrays apart"
+                )
+        if all(rows.name not in names for rows in self.inputs):
+            return self
+        return replace(self, inputs=tuple(rows for rows in self.inputs if rows.name not in names))
 
 
 ROW_MAJOR = Layouts()
@@ -216,8 +233,10 @@ def _growth(given: _Given, result: _Given) -> tuple[int, int]:
     expected = "expected an output that begins with the input, and is longer along one axis"
     if given.start != result.start:
         raise ModelError(f"{what}, and begin at different places; {expected}")
-    if old.dtype != new.dtype or old.ndim != new.ndim:
+    if old.dtype != new.dtype:
         raise ModelError(f"{what}, and are {old.dtype} and {new.dtype}; {expected}")
+    if old.ndim != new.ndim:
+        raise ModelError(f"{what}, and are of rank {old.ndim} and {new.ndim}; {expected}")
     longer = [i for i, (a, b) in enumerate(zip(old.shape, new.shape, strict=True)) if a != b]
     if len(longer) != 1 or old.shape[longer[0]] > new.shape[longer[0]]:
         raise ModelError(f"{what}; {expected} (the buffer may be too small)")

@@ -64,6 +64,7 @@ def prepare(
         raise DiagnosticException(
             "parts of larger arrays are for programs whose inputs and outputs are tensors; this one takes or returns tuples"
         )
+    _keep_apart(end, [_number(outputs, growth.output) for growth in layouts.growing])
     laid: set[Leaf] = {_input(block, inputs, rows.name) for rows in layouts.inputs}
     for number in _numbers(layouts.outputs, outputs):
         value = end.operands[number]
@@ -83,6 +84,15 @@ def prepare(
                 continue
             if any(origin(leaf) in laid for leaf in leaves_of(operand)):
                 op.operands[number] = _copy_before(op, number)
+
+
+def _keep_apart(end: Operation, growing: Sequence[int]) -> None:
+    """Gives copies to the other outputs that return what an output is that grows: that lies where it grows."""
+    for number in growing:
+        grown = origin((end.operands[number], 0))
+        for other, value in enumerate(end.operands):
+            if other != number and origin((value, 0)) == grown:
+                end.operands[other] = _copy_before(end, other)
 
 
 def caller_memory(
