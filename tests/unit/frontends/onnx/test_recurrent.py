@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from onnx_models import Array, Samples, check, kinds, one_node
 
+import xrelay
 from xrelay.frontends.onnx import OnnxImportError, import_every_value, import_model
 from xrelay.frontends.onnx.importer.core.unrolling import MAX_ROUNDS
 from xrelay.frontends.onnx.importer.nn import recurrent
@@ -67,6 +68,21 @@ def test_many_steps_are_a_loop(
 ):
     monkeypatch.setattr(recurrent, "MOST_UNROLLED", LENGTH - 1)
     check_network(op, direction, lengths=lengths, states=True)
+
+
+@pytest.mark.parametrize("op", GATES)
+@pytest.mark.parametrize("most", [1, 100])
+def test_no_step_leaves_the_states(op: str, most: int, monkeypatch: pytest.MonkeyPatch):
+    """onnxruntime gives zeros; see docs/onnx.md."""
+    monkeypatch.setattr(recurrent, "MOST_UNROLLED", most)
+    data, constants = network(op, lengths=True, states=True)
+    constants[3] = np.array([0, LENGTH, 1], np.int32)
+    model = one_node(op, data, constants, opset=14, outputs=2, hidden_size=SIZE)
+    (start,) = [each for each in constants[4:5] if each is not None]
+    every, last = xrelay.interpret(model, {"in0": data[0]}).values()
+    assert not every[:, 0, 0].any()
+    assert np.array_equal(last[0, 0], start[0, 0])
+    assert not np.array_equal(last[0, 1], start[0, 1])
 
 
 def test_one_step_more_than_is_unrolled_makes_a_loop():
