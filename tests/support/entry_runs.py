@@ -32,7 +32,7 @@ from xrelay.lowering.emit.format import NO_HALO, Format
 from xrelay.lowering.emit.group import Group, group_of
 from xrelay.lowering.program import lower as lowering
 from xrelay.lowering.program.entry import POLL
-from xrelay.lowering.program.kernel import Kernel
+from xrelay.lowering.program.kernel import Kernel, Rest
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import Program, lower_function
 from xrelay.lowering.program.selection import Choice
@@ -56,8 +56,10 @@ def stub_kernel(
     choices: Sequence[Choice],
     inputs: Sequence[Format],
     outputs: Sequence[Format],
+    rests: Sequence[Rest | None],
 ) -> StubKernel:
-    """In the place of `build_kernel`: a function without code, with any scratch memory."""
+    """In the place of `build_kernel`: a function without code, with any scratch memory; it computes whole results."""
+    assert not any(rests)
     function = func.FuncOp(name, FunctionType.from_lists([], []), Region(), "private")
     scratch = Random(name).choice((0, 0, 1, 64, 100, 640))
     return StubKernel(function, scratch, {}, inputs=tuple(inputs), outputs=tuple(outputs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.exported.architectures import (
+from tests.exported_models.architectures import (
     BATCHES,
     TOKENS,
     Architecture,

@@ -19,9 +19,9 @@ from _pytest.mark import ParameterSet
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
-from tests.exported import network_table, transformer_table
-from tests.exported.architectures import Architecture, Arrays, Sizes
-from tests.exported.known import NOT_EXPORTED, PROGRAMS, REFUSED, Case
+from tests.exported_models import network_table, transformer_table
+from tests.exported_models.architectures import Architecture, Arrays, Sizes
+from tests.exported_models.known import NOT_EXPORTED, PROGRAMS, REFUSED, Case
 from xrelay.runtime.dynamic import DynamicModel
 from xrelay.runtime.model import Model
 from xrelay.tools.verify import largest_difference
@@ -57,9 +57,9 @@ def exporting() -> ModuleType:
         warnings.simplefilter("ignore")  # What torch and transformers say of one another.
         for name in ("torch", "onnxscript", "transformers"):
             pytest.importorskip(name, reason=f"{name} is not installed (the extra 'models')")
-        import tests.exported.exporting
+        import tests.exported_models.exporting
 
-        return tests.exported.exporting
+        return tests.exported_models.exporting
 
 
 def test_the_table_has_all_families() -> None:

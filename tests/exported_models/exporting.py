@@ -12,8 +12,8 @@ import transformers
 from torch import Tensor, nn
 from torch.onnx.errors import OnnxExporterError
 
-from tests.exported import networks
-from tests.exported.architectures import Architecture, Sizes
+from tests.exported_models import networks
+from tests.exported_models.architectures import Architecture, Sizes
 
 EXPORT_ERRORS = (OnnxExporterError, RuntimeError)
 """What torch raises for modules that an exporter cannot export."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.exported.architectures import BATCHES, Architecture, Input, ThreeSizes, also
+from tests.exported_models.architectures import BATCHES, Architecture, Input, ThreeSizes, also
 
 PICTURE = Input("image", ("batch", 3, "height", "width"))
 PICTURES = also("width", (48, 32, 80), also("height", (32, 64, 48), BATCHES))
