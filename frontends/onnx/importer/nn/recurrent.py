@@ -172,8 +172,6 @@ class Sequences:
                 None if value is None else node.emit(TransposeOp(value, (1, 0, 2)))
                 for value in initial
             ]
-        if length < 1:
-            raise UnsupportedNode("its sequence is empty")
         return Sequences(node, data, initial, size, batch_first)
 
     def start(self, direction: int) -> list[SSAValue]:
@@ -289,6 +287,8 @@ class Direction:
                 node, index(node, length), states, length, [self.backwards], self._round
             )
             return rows, last
+        if length == 0:
+            return node.zeros((0, *node.shape_of(states[0])), states[0]), states
         outputs: list[SSAValue] = []
         for place in range(length)[:: -1 if self.backwards else 1]:
             given = element(node, self.product, 0, place)

@@ -85,6 +85,24 @@ def test_no_step_leaves_the_states(op: str, most: int, monkeypatch: pytest.Monke
     assert not np.array_equal(last[0, 1], start[0, 1])
 
 
+@pytest.mark.parametrize("op", GATES)
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+@pytest.mark.parametrize("lengths", [False, True])
+def test_empty_sequences(op: str, direction: str, lengths: bool):
+    directions = 1 + (direction == "bidirectional")
+    _, constants = network(op, directions, lengths=lengths, states=True)
+    if lengths:
+        constants[3] = np.zeros(BATCH, np.int32)
+    options = {"opset": 14, "outputs": 2, "hidden_size": SIZE, "direction": direction}
+    model = one_node(op, [floats(0, BATCH, INPUTS)], constants, **options)
+    data = {"in0": floats(0, BATCH, INPUTS)}
+    for found in (xrelay.interpret(model, data), xrelay.compile(model, cache=False).run(data)):
+        every, last = found.values()
+        assert every.shape == (0, directions, BATCH, SIZE)
+        assert constants[4] is not None
+        np.testing.assert_array_equal(last, constants[4])
+
+
 def test_one_step_more_than_is_unrolled_makes_a_loop():
     for steps, loops in ((recurrent.MOST_UNROLLED, 0), (recurrent.MOST_UNROLLED + 1, 1)):
         _, constants = network("GRU")
