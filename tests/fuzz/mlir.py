@@ -60,13 +60,13 @@ class MlirFuzzer(Fuzzer):
 
 def same_when_printed(module: ModuleOp, ctx: Context) -> None:
     """Raises Difference when a module is another one after printing and reading it."""
-    printed = str(module)
+    printed = with_room(lambda: str(module))
     try:
-        again = parse_program(printed.encode(), "printed.mlir", ctx)
+        again = with_room(lambda: parse_program(printed.encode(), "printed.mlir", ctx))
         again.verify()
     except Exception as error:
         raise Difference(f"what is printed cannot be read: {error}\n{printed}") from error
-    if str(again) != printed:
+    if with_room(lambda: str(again)) != printed:
         raise Difference(f"printing changes the program\n{printed}\n{again}")
 
 
