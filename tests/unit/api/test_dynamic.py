@@ -95,9 +95,10 @@ def test_dtypes_and_names_are_checked() -> None:
         model.run({"x": x})
     with pytest.raises(ModelError, match="shapes are given of x, expected those of all inputs"):
         model.specialise({"x": (2, 3)})
-    for wrong in (b"ab", "ab", {2, 5}, (2.0, 5), 2, np.zeros((1, 2), int)):
+    wrongs: list[Any] = [b"ab", "ab", {2, 5}, (2.0, 5), 2, np.zeros((1, 2), int)]
+    for wrong in wrongs:
         with pytest.raises(ModelError, match="the shape of 'y' is .*, expected whole numbers"):
-            model.specialise({"x": (2, 3), "y": wrong})  # type: ignore
+            model.specialise({"x": (2, 3), "y": wrong})
     with pytest.raises(ModelError, match="shapes are given of none, expected"):
         model.specialise({})
     shapes: Any = {"x": np.array([2, 3]), "y": (2, np.int64(5))}
