@@ -1,6 +1,7 @@
 """Small ONNX models for tests, and what the importer makes of them."""
 
 import re
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,10 +20,17 @@ Array = np.ndarray
 
 
 class Samples:
-    """Seeded random arrays: each file of tests has its own, whichever others run."""
+    """
+    Seeded random arrays: each file of tests has its own, named SAMPLES, which starts anew for each
+    test (tests/conftest.py), whichever others run.
+    """
 
     def __init__(self, seed: int):
+        self.seed = seed
         self.random = np.random.default_rng(seed)
+
+    def restart(self, test: str) -> None:
+        self.random = np.random.default_rng([self.seed, zlib.crc32(test.encode())])
 
     def floats(self, *shape: int, dtype: str = "float32") -> Array:
         return self.random.standard_normal(shape).astype(dtype)

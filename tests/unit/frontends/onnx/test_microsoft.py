@@ -12,8 +12,8 @@ from onnx_models import Array, Samples, build, by_import, by_onnxruntime, longs,
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
 
-samples = Samples(11)
-floats = samples.floats
+SAMPLES = Samples(11)
+floats = SAMPLES.floats
 
 
 def one(

@@ -91,11 +91,12 @@ def test_unary(op: str, steps: int, attributes: dict[str, Any], dtype: str):
 
 
 @pytest.mark.parametrize("dtype", EXTREMES)
-@pytest.mark.parametrize("op, new_scale", [("QLinearAdd", 0.09), ("QLinearMul", 0.37)])
+@pytest.mark.parametrize("op, new_scale", [("QLinearAdd", 0.0907), ("QLinearMul", 0.3713)])
 def test_binary(op: str, new_scale: float, dtype: str):
+    """The scales have no ratio of small integers, which would make ties that f32 breaks."""
     a, b = quantized(dtype, 3, 5, 7), quantized(dtype, 5, 1)
-    first: list[Array] = [a, scale(0.031), zero(7, dtype)]
-    last: list[Array] = [scale(0.057), zero(99, dtype), scale(new_scale), zero(11, dtype)]
+    first: list[Array] = [a, scale(0.0311), zero(7, dtype)]
+    last: list[Array] = [scale(0.0573), zero(99, dtype), scale(new_scale), zero(11, dtype)]
     model = contrib(op, [*first, b, *last])
     assert off_by(model, [*first, b, *last]) == 0
     assert off_by(contrib(op, [a], [*first[1:], b, *last]), [a]) == 0

@@ -160,6 +160,13 @@ def test_activations(name: str):
     check_network("RNN", activations=[name], **parameters)
 
 
+def test_softplus_of_large_numbers():
+    """onnxruntime's overflows; see docs/onnx.md."""
+    data = np.full((1, 1, 1), 100, np.float32)
+    weights: list[Array] = [np.ones((1, 1, 1), np.float32), np.zeros((1, 1, 1), np.float32)]
+    check("RNN", [data], weights, data[None], opset=14, hidden_size=1, activations=["Softplus"])
+
+
 def test_parameters_of_activations_are_consumed_in_order():
     names = ["HardSigmoid", "Tanh", "Tanh", "Sigmoid", "LeakyRelu", "Tanh"]
     parameters = {"activation_alpha": [0.3, 0.1], "activation_beta": [0.4]}
