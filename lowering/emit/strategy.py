@@ -52,6 +52,13 @@ class Site:
     """Names of implementations that must not be used."""
     records: TuningRecords = NO_RECORDS
     """What was measured."""
+    of_open: Operation | None = None
+    """The operator with its open lengths, where `op` is a copy at likely ones."""
+
+    @property
+    def actual(self) -> Operation:
+        """The operator with the lengths that it has, which may be open."""
+        return self.of_open or self.op
 
     @property
     def likely(self) -> "Site":
@@ -60,7 +67,7 @@ class Site:
             return self
         op, operands = with_likely_lengths(self.op)
         constants = frozenset(operands[each] for each in self.constants)
-        return replace(self, op=op, constants=constants)
+        return replace(self, op=op, constants=constants, of_open=self.op)
 
     @property
     def key(self) -> str:

@@ -36,6 +36,10 @@ SECOND_SHAPE = 1.02
 """A narrower last panel is more code."""
 
 
+MOST_ALONG = 32
+"""More positions along one side than the largest register file has registers help nobody."""
+
+
 @dataclass(frozen=True)
 class Tiling:
     """Tiles of `rows` x `columns` positions and `vectors` vectors of output channels."""
@@ -50,10 +54,6 @@ class Tiling:
     def positions(self) -> int:
         """How many positions a tile has."""
         return self.rows * self.columns
-
-
-MOST_ALONG = 32
-"""More positions along one side than the largest register file has registers help nobody."""
 
 
 def tile_parameters(
@@ -102,13 +102,14 @@ def choose_tiling(
     most_at_once: int | None = None,
     shares: int = 1,
     dot: Dot = SINGLE,
+    tallest: int = MOST_ALONG,
 ) -> Tiling:
     """
     The cheapest tiling of `height` x `width` positions and `vectors` vectors of output channels, for so
     many steps of a dot product as `depth` says.
     Tiles at the end of a row overlap with the one before. A tile has at most `widest` vectors and
-    `most_at_once` positions. So many threads share the panels of output channels as `shares` says.
-    Where there is nothing to compute, any tiling serves.
+    `most_at_once` positions, and at most `tallest` rows. So many threads share the panels of output
+    channels as `shares` says. Where there is nothing to compute, any tiling serves.
     """
     if 0 in (height, width, vectors):
         return Tiling(1, 1, 1, 0.0)
@@ -118,7 +119,7 @@ def choose_tiling(
         if most_at_once is not None:
             most = min(most, most_at_once)
         parts = panel_parts(vectors, wide)
-        for rows, columns in _shapes(height, width, most):
+        for rows, columns in _shapes(min(height, tallest), width, most):
             tiles = blocks(height, rows) * blocks(width, columns)
             cycles = 0.0
             for _, panels, own in parts:

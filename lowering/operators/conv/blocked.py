@@ -97,12 +97,15 @@ class _Plan:
 
     def tiling(self, *, flat: bool) -> Tiling:
         """The cheapest, of an image or of one that is seen as one long row."""
-        conv, target = self.conv, self.target
+        conv, target = self.conv.likely, self.target
         height, width = conv.extents(flat=flat)
         steps = self.steps // self.depth_parts
         weight_bytes = self.steps * conv.out_blocks * self.dot.step_bytes(target)
         widest = most_vectors(target, prod(conv.positions), weight_bytes)
-        return choose_tiling(target, height, width, conv.out_blocks, steps, widest, dot=self.dot)
+        return choose_tiling(
+            target, height, width, conv.out_blocks, steps, widest,
+            dot=self.dot, tallest=conv.most_rows(flat=flat),
+        )  # fmt: skip
 
 
 def _dot(conv: Convolution, target: Target) -> Dot | None:
@@ -118,11 +121,11 @@ def _dot(conv: Convolution, target: Target) -> Dot | None:
 
 def _tile(plan: _Plan, parameters: Parameters, *, flat: bool) -> Tiling:
     """The tile that parameters state, of an image or of one that is seen as one long row."""
-    conv = plan.conv
+    conv = plan.conv.likely
     height, width = conv.extents(flat=flat)
     names = FLAT if flat else IMAGE
-    usual = plan.tiling(flat=flat)
-    return tile_parameters(parameters, usual, height, width, conv.out_blocks, names)
+    usual, rows = plan.tiling(flat=flat), min(height, conv.most_rows(flat=flat))
+    return tile_parameters(parameters, usual, rows, width, conv.out_blocks, names)
 
 
 def _parts(plan: _Plan, parameters: Parameters) -> int:
@@ -133,7 +136,7 @@ def _parts(plan: _Plan, parameters: Parameters) -> int:
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:
-    conv = Convolution.of(site.op)
+    conv = Convolution.at(site)
     if conv.is_empty:
         return
     plan = _Plan.of(conv, site.target)
@@ -172,7 +175,7 @@ def _spacing(site: Site) -> Spacing:
 
 def _cost(site: Site) -> float:
     """Seconds: cycles of the tiles at the rate at which the target multiplies and adds."""
-    conv = Convolution.of(site.op)
+    conv = Convolution.at(site)
     plan = _Plan.of(conv, site.target)
     tiling = plan.tiling(flat=conv.is_pointwise)
     cycles = tiling.cycles * plan.depth_parts

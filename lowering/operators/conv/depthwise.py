@@ -65,7 +65,7 @@ def _spacing(site: Site) -> Spacing:
 
 def _tiling(conv: Convolution, target: Target) -> Tiling:
     """The width of tiles that computes the fewest positions twice; among equals the widest."""
-    (height, width), dot = conv.positions, _dot(conv, target)
+    (height, width), dot = conv.likely.positions, _dot(conv, target)
     assert dot is not None
     steps = dot.steps(conv.taps[0])
     registers = target.vector_registers - conv.taps[1] - 4
@@ -83,18 +83,18 @@ def _tiling(conv: Convolution, target: Target) -> Tiling:
 def _tile(conv: Convolution, target: Target, parameters: Parameters) -> Tiling:
     """The tile that parameters state."""
     return tile_parameters(
-        parameters, _tiling(conv, target), 1, conv.positions[1], 1, ("", "columns", "")
+        parameters, _tiling(conv, target), 1, conv.likely.positions[1], 1, ("", "columns", "")
     )
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:
-    conv = Convolution.of(site.op)
+    conv = Convolution.at(site)
     if not conv.is_empty:
         _tile(conv, site.target, parameters)
 
 
 def _cost(site: Site) -> float:
-    conv = Convolution.of(site.op)
+    conv = Convolution.at(site)
     lanes = conv.out_lanes
     assert lanes is not None
     cycles = _tiling(conv, site.target).cycles * conv.images * blocks(conv.out_channels, lanes)

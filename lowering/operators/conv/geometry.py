@@ -1,6 +1,6 @@
 """The numbers that describe a convolution."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -8,12 +8,14 @@ from xdsl.ir import Operation
 
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.conv.windows import Pads, positive_pair
+from xrelay.dialects.lengths import is_open, likely
 from xrelay.dialects.tensor.layout import blocked_lanes
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.format import Halo
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.strategy import Site, unless
+from xrelay.lowering.loops.tiling import MOST_ALONG
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Convolution:
     weight: Element
     kind: Element
     """Of the result."""
+    open_rows: bool = False
+    """Whether it is not known before the program runs how many rows the output images have."""
 
     @staticmethod
     def of(op: Operation) -> "Convolution":
@@ -63,6 +67,25 @@ class Convolution:
             element_of(op.data),
             element_of(op.weight),
             element_of(op.result),
+            is_open(result[2]),
+        )
+
+    @staticmethod
+    def at(site: Site) -> "Convolution":
+        """The geometry of the operator at a site, for choices: lengths that are open are likely ones."""
+        conv, actual = Convolution.of(site.likely.op), Convolution.of(site.actual)
+        return replace(conv, open_rows=actual.open_rows)
+
+    @property
+    def likely(self) -> "Convolution":
+        """At likely lengths."""
+        height, width = self.size
+        rows, columns = self.positions
+        return replace(
+            self,
+            images=likely(self.images),
+            size=(likely(height), likely(width)),
+            positions=(likely(rows), likely(columns)),
         )
 
     @property
@@ -82,17 +105,15 @@ class Convolution:
 
     @cached_property
     def halo(self) -> Halo:
-        """How far the windows reach beyond the images."""
-        top, left, _, _ = self.pads
-        bottom, right = (
-            (self.positions[axis] - 1) * self.strides[axis]
-            + (self.taps[axis] - 1) * self.dilation[axis]
-            - (top, left)[axis]
-            - self.size[axis]
-            + 1
-            for axis in (0, 1)
-        )
-        return top, left, max(0, bottom), max(0, right)
+        """How far the windows reach beyond the images; of open sizes, how far they may reach."""
+        top, left, bottom, right = self.pads
+        return top, left, self._behind(0, top, bottom), self._behind(1, left, right)
+
+    def _behind(self, axis: int, before: int, pad: int) -> int:
+        """How far the last window reaches beyond the end of an axis, which strides may keep it away from."""
+        last = (self.positions[axis] - 1) * self.strides[axis]
+        reach = last + (self.taps[axis] - 1) * self.dilation[axis] + 1 - before - self.size[axis]
+        return max(0, pad if is_open(reach) else reach)
 
     @property
     def out_blocks(self) -> int:
@@ -103,6 +124,10 @@ class Convolution:
     def extents(self, *, flat: bool) -> tuple[int, int]:
         """The positions of an output image, or of one that is seen as one long row."""
         return (1, prod(self.positions)) if flat else self.positions
+
+    def most_rows(self, *, flat: bool) -> int:
+        """How many rows a tile may have: one where there may be one only."""
+        return 1 if self.open_rows and not flat else MOST_ALONG
 
     @property
     def is_empty(self) -> bool:

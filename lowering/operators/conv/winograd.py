@@ -22,6 +22,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
@@ -87,13 +88,19 @@ class _Plan:
     ) -> "_Plan":
         """As parameters state it."""
         plan, vectors = _Plan(conv, outputs, target), conv.out_blocks
-        tiles = parameters.number("tiles", plan.usual_tiles(threads), range(1, prod(plan.grid) + 1))
+        most = prod(plan.likely.grid)
+        tiles = parameters.number("tiles", plan.usual_tiles(threads), range(1, most + 1))
         plan = replace(plan, tiles_at_once=tiles)
         usual = plan.usual_shares(threads) if threads > 1 else 1
         plan = replace(plan, shares=parameters.number("shares", usual, range(1, vectors + 1)))
         names = ("", "positions", "vectors")
         tiling = tile_parameters(parameters, plan.usual_tiling, 1, tiles, vectors, names)
         return replace(plan, tiling=tiling)
+
+    @property
+    def likely(self) -> "_Plan":
+        """At likely lengths."""
+        return replace(self, conv=self.conv.likely)
 
     @property
     def kind(self) -> Element:
@@ -119,9 +126,10 @@ class _Plan:
     def halo(self) -> Halo:
         """The zeros that the tiles reach, beyond the last result too."""
         top, left, bottom, right = self.conv.halo
-        rows, columns = self.grid
-        below = rows * self.outputs - self.conv.positions[0]
-        beside = columns * self.outputs - self.conv.positions[1]
+        below, beside = (
+            self.outputs - 1 if is_open(across * self.outputs - size) else across * self.outputs - size
+            for across, size in zip(self.grid, self.conv.positions, strict=True)
+        )
         return top, left, bottom + below, right + beside
 
     @property
@@ -130,7 +138,7 @@ class _Plan:
 
     def usual_tiles(self, threads: int) -> int:
         """So many that their components stay in the second-level cache, in equal blocks."""
-        tiles = prod(self.grid)
+        tiles = prod(self.likely.grid)
         of_tile = self.components * (self.in_blocks + 4) * self.target.vector_bytes
         most = max(1, self.target.l2_bytes // of_tile)
         count = blocks(tiles, most)
@@ -145,7 +153,8 @@ class _Plan:
 
     def usual_shares(self, threads: int) -> int:
         """One share where there are blocks enough for all threads."""
-        wanted = blocks(TASKS_PER_THREAD * threads, self.tile_blocks * self.conv.images)
+        likely = self.likely
+        wanted = blocks(TASKS_PER_THREAD * threads, likely.tile_blocks * likely.conv.images)
         return min(wanted, self.conv.out_blocks)
 
     @property
@@ -339,7 +348,7 @@ class _Emitter:
                 outer = (n, block, b.add(y, i), b.add(x, j))
                 sink(Position(shape, outer, 0, lanes), value)
 
-            overlaps = [extent % m != 0 for extent in plan.conv.positions]
+            overlaps = [not certainly(extent % m, 0) for extent in plan.conv.positions]
             if not self.ctx.heavy_epilogue and not any(overlaps):
                 for i, row in enumerate(result):
                     for j, vector in enumerate(row):
@@ -431,11 +440,11 @@ def _implementation(outputs: int) -> Implementation:
         )
 
     def parameters(site: Site, parameters: Parameters) -> None:
-        _Plan.of(Convolution.of(site.op), outputs, site.target, site.threads, parameters)
+        _Plan.of(Convolution.at(site), outputs, site.target, site.threads, parameters)
 
     def cost(site: Site) -> float:
         # The choice must not depend on the threads, or the bits of results would.
-        return _Plan.of(Convolution.of(site.op), outputs, site.target, 1, Parameters()).seconds
+        return _Plan.of(Convolution.at(site), outputs, site.target, 1, Parameters()).seconds
 
     def spacing(site: Site) -> Spacing:
         plan = _Plan(Convolution.of(site.op), outputs, site.target)
