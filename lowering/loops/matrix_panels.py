@@ -126,8 +126,8 @@ class _PanelCode:
             dot.image.storage,
         )
         w = b.address(right.pointer, right.weights(b, member, panel, first), dot.weight.storage)
-        rows = [i * row_step for i in range(where.positions)]
-        columns = [v * lanes * dot.group for v in range(len(totals) // where.positions)]
+        rows = [i * row_step for i in range(where.tiling.positions)]
+        columns = [v * lanes * dot.group for v in range(len(totals) // where.tiling.positions)]
         whole = steps - steps % UNROLLED_STEPS
         for begin, count in ((0, whole), (whole, steps - whole)):
             if not count:

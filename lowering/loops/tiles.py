@@ -55,8 +55,8 @@ class TileAt:
     """The part of the depth."""
     prefetch: Prefetch | None
     """What to bring near meanwhile."""
-    positions: int
-    """How many positions it has."""
+    tiling: Tiling
+    """Its rows, columns and vectors."""
 
 
 TileCode: TypeAlias = Callable[[TileAt, Sequence[SSAValue]], Sequence[SSAValue]]
@@ -261,8 +261,8 @@ class _Tiles:
         b, (y, x) = self.b, self._corner(i)
         columns, vectors = self.grid.tiling.columns, len(self.widths)
         first = list(self.start(place, vectors)) * self.grid.tiling.positions
-        positions = self.grid.tiling.positions
-        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count), positions), first)
+        tiling = self.grid.tiling
+        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count), tiling), first)
         if not self.ctx.heavy_epilogue:
             for number, total in enumerate(totals):
                 row, column = divmod(number // vectors, columns)
@@ -308,8 +308,7 @@ class _Tiles:
                 totals = [b.load(kept.pointer, where, kind, self.lanes) for where in places]
                 corner = self._corner(i)
                 ahead = self._ahead(slot[1], self.count)
-                positions = self.grid.tiling.positions
-                where = TileAt((*batch, panel), *corner, part, ahead, positions)
+                where = TileAt((*batch, panel), *corner, part, ahead, self.grid.tiling)
                 for place, total in zip(places, self.tile(where, totals), strict=True):
                     b.store(kept.pointer, place, kind, total)
 

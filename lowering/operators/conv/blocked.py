@@ -260,8 +260,8 @@ class _Direct:
         weight = b.add(weights.panel(group, number), b.mul(part, weights.part_elements))
         positions = [
             row * conv.strides[0] * vertical + column * conv.strides[1] * horizontal
-            for row in range(self.tiling.rows)
-            for column in range(self.tiling.columns)
+            for row in range(where.tiling.rows)
+            for column in range(where.tiling.columns)
         ]
         image = b.address(self.image.pointer, start, self.plan.dot.image.storage)
         weight = weights.address(b.add(weight, weights.before))

@@ -141,7 +141,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             taps = b.address(filters, b.mul(group, columns * step), dot.weight.storage)
             factors = [dot.weights(b, taps, j * step, lanes) for j in range(columns)]
             met: dict[int, list[tuple[int, int]]] = {}
-            for p in range(tiling.columns):
+            for p in range(where.tiling.columns):
                 for j in range(columns):
                     column = p * conv.strides[1] + j * conv.dilation[1]
                     met.setdefault(column, []).append((p, j))

@@ -22,7 +22,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.dialects.lengths import certainly, is_open
+from xrelay.dialects.lengths import certainly, is_open, larger, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
@@ -148,6 +148,11 @@ class _Plan:
         return blocks(tiles, count)
 
     @property
+    def tiles_of_block(self) -> int:
+        """The tiles of a block that there are: images of open sizes may have fewer than a block has room for."""
+        return smaller(self.tiles_at_once, prod(self.grid))
+
+    @property
     def tile_blocks(self) -> int:
         return blocks(prod(self.grid), self.tiles_at_once)
 
@@ -241,7 +246,7 @@ class _Emitter:
 
     def transform_image(self, n: Index, first: Index, slot: Index) -> None:
         """All channels of a block of tiles, into a slot."""
-        with self.ctx.b.loop(0, self.plan.tiles_at_once) as t:
+        with self.ctx.b.loop(0, self.plan.tiles_of_block) as t:
             self.transform_tile(n, first, t, slot)
 
     def transform_tile(self, n: Index, first: Index, t: Index, slot: Index) -> None:
@@ -281,7 +286,8 @@ class _Emitter:
         zero = b.constant(kind.compute, 0, lanes)
         positions = [i * lanes for i in range(tiling.columns)]
         columns = [v * lanes for v in range(vectors)]
-        with b.loop(0, plan.components) as component, b.loop(0, blocks(tiles, tiling.columns)) as i:
+        rounds = blocks(plan.tiles_of_block, tiling.columns)
+        with b.loop(0, plan.components) as component, b.loop(0, rounds) as i:
             t = b.smaller(b.mul(i, tiling.columns), tiles - tiling.columns)
             start = b.flatten((slot, component, 0, t, 0), self.parts.shape)
             x = b.address(self.parts.pointer, start, kind.storage)
@@ -327,7 +333,7 @@ class _Emitter:
         b, plan = self.ctx.b, self.plan
         kind, lanes, m = plan.kind, plan.lanes, plan.outputs
         size = m + 2
-        with b.loop(0, vectors) as v, b.loop(0, plan.tiles_at_once) as t:
+        with b.loop(0, vectors) as v, b.loop(0, plan.tiles_of_block) as t:
             square = [
                 [
                     b.load(
@@ -387,7 +393,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
     shape, finish = shape_of(op.result), converted(b, sink, kind, conv.kind)
 
     def first_tile(block: Index) -> Index:
-        return b.smaller(b.mul(block, tiles), prod(plan.grid) - tiles)
+        return b.smaller(b.mul(block, tiles), larger(prod(plan.grid) - tiles, 0))
 
     def transform(indices: tuple[Index, ...]) -> None:
         n, block, t = indices
@@ -396,7 +402,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
 
     if shares > 1:
         # The threads share the transformed image.
-        ctx.tasks((conv.images, plan.tile_blocks, tiles), transform)
+        ctx.tasks((conv.images, plan.tile_blocks, plan.tiles_of_block), transform)
         ctx.barrier()
 
     def task(indices: tuple[Index, ...]) -> None:
