@@ -62,11 +62,18 @@ def require_elements(length: int, target: int, axis: int) -> None:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The coordinate (x + before) * scale + after in the image of index x in the result."""
+    """The coordinate (x + before) * (length / target) + after in the image of index x in the result."""
 
     before: float
-    scale: float
-    after: float
+    length: float
+    """A length of the image, or what stands for it. It may be known when the program runs only, as `target`."""
+    target: int
+    after: float = 0.0
+
+    @property
+    def scale(self) -> float:
+        """length / target; 0 where there is no result."""
+        return self.length / self.target if self.target else 0.0
 
 
 def resize_coordinates(
@@ -76,24 +83,23 @@ def resize_coordinates(
     Where the `target` elements of an axis lie on one of `length`, of which `region` is cut out,
     in parts of its length, when the mode is tf_crop_and_resize.
     """
-    scale = length / target if target else 0.0
     start, end = region
     match mode:
         case "half_pixel":
-            return Coordinates(0.5, scale, -0.5)
+            return Coordinates(0.5, length, target, -0.5)
         case "pytorch_half_pixel":
-            return Coordinates(0.5, scale, -0.5) if target > 1 else Coordinates(0.0, 0.0, 0.0)
+            return Coordinates(0.5, length, target, -0.5) if target > 1 else Coordinates(0.0, 0, 1)
         case "tf_half_pixel_for_nn":
-            return Coordinates(0.5, scale, 0.0)
+            return Coordinates(0.5, length, target)
         case "asymmetric":
-            return Coordinates(0.0, scale, 0.0)
+            return Coordinates(0.0, length, target)
         case "align_corners":
-            return Coordinates(0.0, (length - 1) / (target - 1) if target > 1 else 0.0, 0.0)
+            return Coordinates(0.0, length - 1, target - 1) if target > 1 else Coordinates(0.0, 0, 1)
         case _:
             if target > 1:
-                step = (end - start) * (length - 1) / (target - 1)
-                return Coordinates(0.0, step, start * (length - 1))
-            return Coordinates(0.0, 0.0, 0.5 * (start + end) * (length - 1))
+                part = (end - start) * (length - 1)
+                return Coordinates(0.0, part, target - 1, start * (length - 1))
+            return Coordinates(0.0, 0, 1, 0.5 * (start + end) * (length - 1))
 
 
 class ResizeOp(RelayOp, ABC):

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.image.resize import CUBIC, NEAREST
+from xrelay.dialects.lengths import is_open
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import INDEX, Element, element, wide
 from xrelay.lowering.emit.index import Index
@@ -20,7 +21,7 @@ SINGLE = element(f32)
 
 EPSILON = 1e-5
 """What rounding down and up looks beyond a coordinate."""
-MARGIN = 8.0
+MARGIN = 8
 """Coordinates that are farther from the axis count as this far."""
 
 
@@ -56,7 +57,8 @@ def floor(b: KernelBuilder, x: SSAValue) -> SSAValue:
 def _whole(b: KernelBuilder, x: SSAValue, length: int) -> SSAValue:
     """A whole number near an axis as an integer; NaN as 0."""
     v = Lanes.of(b, x)
-    return convert(b, v.at_most(v.at_least(x, -MARGIN), length + MARGIN), REAL, INDEX)
+    most = real(b, length + MARGIN) if is_open(length) else length + MARGIN
+    return convert(b, v.at_most(v.at_least(x, -MARGIN), most), REAL, INDEX)
 
 
 def _nearest(b: KernelBuilder, c: SSAValue, rounding: str) -> SSAValue:

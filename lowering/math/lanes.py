@@ -121,9 +121,10 @@ class Lanes:
         """|x| with the sign of another number."""
         return self.b.intrinsic("copysign", [x, sign], x.type)
 
-    def at_most(self, x: SSAValue, limit: float) -> SSAValue:
+    def at_most(self, x: SSAValue, limit: float | SSAValue) -> SSAValue:
         """The smaller of x and a limit that is not 0; NaN for NaN."""
-        return self.b.insert(arith.MinimumfOp(x, self.number(limit))).result
+        most = limit if isinstance(limit, SSAValue) else self.number(limit)
+        return self.b.insert(arith.MinimumfOp(x, most)).result
 
     def at_least(self, x: SSAValue, limit: float) -> SSAValue:
         """The larger of x and a limit that is not 0; NaN for NaN."""

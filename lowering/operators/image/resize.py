@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.conv.windows import expand_padding, positive_pair
 from xrelay.dialects.image import resize as image
 from xrelay.dialects.image.resize import CROPPING, LINEAR, NEAREST
+from xrelay.dialects.lengths import is_open
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
@@ -131,10 +132,19 @@ def _coordinate(ctx: KernelContext, op: image.ResizeOp) -> Coordinate:
     def coordinate(axis: int, index: Index) -> SSAValue:
         x, place = real(b, index), places[axis]
         v = Lanes.of(b, x)
-        scaled = v.mul(v.add(x, v.number(place.before)), v.number(place.scale))
+        scaled = v.mul(v.add(x, v.number(place.before)), _scale(v, place))
         return v.add(scaled, v.number(place.after))
 
     return coordinate
+
+
+def _scale(v: Lanes, place: image.Coordinates) -> SSAValue:
+    """How far the coordinates of neighbours are apart."""
+    length, target = place.length, place.target
+    if not is_open(length) and not is_open(target):
+        return v.number(place.scale)
+    assert isinstance(length, int)
+    return v.div(real(v.b, length), real(v.b, target))
 
 
 def _spatial_lengths(op: image.ResizeOp) -> list[int]:

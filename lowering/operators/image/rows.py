@@ -20,6 +20,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.image.resize import CROPPING, CUBIC, NEAREST, ResizeOp
+from xrelay.dialects.lengths import certainly, likely
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
@@ -118,8 +119,8 @@ class RowResizer:
             ctx.tasks(planes or (1,), lambda task: self._row(task if planes else (), (), sink))
             return
         first, *others = (geometry.shape[axis] for axis in geometry.spatial)
-        wanted = blocks(ENOUGH_BLOCKS, prod(planes))
-        size = min(first, max(LEAST_ROWS, blocks(first, wanted)))
+        wanted, rows = blocks(ENOUGH_BLOCKS, likely(prod(planes))), likely(first)
+        size = min(rows, max(LEAST_ROWS, blocks(rows, wanted)))
 
         def block(task: tuple[Index, ...]) -> None:
             *plane, number = task
@@ -127,7 +128,8 @@ class RowResizer:
                 b.store(self.held.pointer, slot, INDEX, b.index(-1))
             start = b.mul(number, size)
             stop = b.add(start, size)
-            with b.loop(start, stop if first % size == 0 else b.smaller(stop, first)) as y:
+            end = stop if certainly(first % size, 0) else b.smaller(stop, first)
+            with b.loop(start, end) as y:
                 b.loop_nest(others, lambda rest: self._row(tuple(plane), (y, *rest), sink))
 
         ctx.tasks((*planes, blocks(first, size)), block)

@@ -28,6 +28,9 @@ from xrelay.interpreters.arrays import Array
 MAX_WEIGHTS = 2**24
 """Resizing by a matrix of more elements is refused."""
 
+LEAST_PART = 1024
+"""Scales of open lengths are multiples of one part in so many."""
+
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
 _OPERATORS = {3: Resize1DOp, 4: Resize2DOp, 5: Resize3DOp}
 
@@ -51,9 +54,21 @@ class Axis:
 
     length: int
     target: int
-    scale: float
+    scale: float | None
+    """None for target / length, of which either is known when the program runs only."""
     start: float = 0.0
     end: float = 1.0
+
+    @property
+    def stays(self) -> bool:
+        """Whether nothing changes, whatever the lengths are."""
+        same = self.scale in (1.0, None) and certainly(self.length, self.target)
+        return same and (self.start, self.end) == (0.0, 1.0)
+
+    def at_numbers(self) -> tuple[int, int, float]:
+        """Length, target and scale. Those that are known when the program runs only become numbers."""
+        length, target = int(self.length), int(self.target)
+        return length, target, target / length if self.scale is None else self.scale
 
 
 def resize(node: Node) -> SSAValue:
@@ -122,10 +137,10 @@ def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
 
 
 def _to_size(length: int, size: int) -> Axis:
-    """An axis that gets a size. What stays as it is, as a batch does, may be known when the program runs only."""
-    if is_open(length) and certainly(length, size):
-        return Axis(length, length, 1.0)
+    """An axis that gets a size, either of which may be known when the program runs only."""
     _require_size(length, size)
+    if is_open(length) or is_open(size):
+        return Axis(length, size, None)
     return Axis(int(length), int(size), int(size) / int(length))
 
 
@@ -137,8 +152,11 @@ def _require_size(length: int, size: int) -> None:
 def _by_scale(length: int, scale: float) -> Axis:
     if not 0 < scale < float("inf"):
         raise OnnxImportError(f"a scale is {scale}, expected a positive number")
-    if is_open(length) and scale == int(scale) and length * int(scale) < 2**24:
-        return Axis(length, length * int(scale), float(scale))
+    if is_open(length):
+        over, under = float(scale).as_integer_ratio()
+        # So that single precision is exact, too.
+        if under <= LEAST_PART and length * over < 2**24 and length * over % under == 0:
+            return Axis(length, length * over // under, None)
     # In single precision, in which 3 * (5 / 3) is 5.
     return Axis(int(length), floor(np.float32(length) * np.float32(scale)), float(scale))
 
@@ -177,7 +195,7 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
     changed = [
         position
         for position, axis in enumerate(axes)
-        if axis != Axis(axis.length, axis.length, 1.0)
+        if not axis.stays
     ]
     if not changed:
         return data
@@ -216,8 +234,8 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
 
 
 def _is_whole(axis: Axis) -> bool:
-    """Whether the scale of an axis is that of its lengths, as it is where these are known when the program runs only."""
-    if is_open(axis.length):
+    """Whether the scale of an axis is that of its lengths."""
+    if axis.scale is None:
         return True
     return abs(axis.length * axis.scale - axis.target) <= 1e-6 * axis.target
 
@@ -226,8 +244,10 @@ def _resized_axis(
     node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
 ) -> SSAValue:
     """The data with one axis resized."""
+    length, target, scale = axis.at_numbers()
+    axis = replace(axis, length=length, target=target)
     require_table([axis.target], f"the array of places on axis {position}")
-    places = _places(axis, how.coordinates)
+    places = _places(axis, scale, how.coordinates)
     if how.mode == "nearest":
         indices = np.clip(_ROUNDINGS[how.rounding](places), 0, axis.length - 1)
         return node.emit(TakeOp(data, node.constant(indices.astype(np.int64)), axis=position))
@@ -236,7 +256,7 @@ def _resized_axis(
             f"axis {position} of length {axis.length} is resized to {axis.target} by a matrix, "
             f"which is limited to {MAX_WEIGHTS} elements"
         )
-    weights = node.constant(_weights(axis, places, how).T.astype(node.element_dtype(data)))
+    weights = node.constant(_weights(axis, scale, places, how).T.astype(node.element_dtype(data)))
     order = [each for each in range(len(node.shape_of(data))) if each != position] + [position]
     moved = node.emit(TransposeOp(data, order))
     product = matrix_product(node, moved, weights)
@@ -251,37 +271,37 @@ _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def _places(axis: Axis, coordinates: str) -> Array:
+def _places(axis: Axis, scale: float, coordinates: str) -> Array:
     """The coordinates of the elements of the result on the axis, as ONNX's Resize defines them."""
     x = np.arange(axis.target, dtype=np.float64)
-    whole = axis.length * axis.scale
+    whole = axis.length * scale
     match coordinates:
         case "asymmetric":
-            return x / axis.scale
+            return x / scale
         case "align_corners":
             return x * (axis.length - 1) / (whole - 1) if whole != 1 else 0 * x
         case "tf_half_pixel_for_nn":
-            return (x + 0.5) / axis.scale
+            return (x + 0.5) / scale
         case "pytorch_half_pixel" if axis.target == 1:
             return 0 * x
         case "half_pixel_symmetric":
-            return axis.length / 2 * (1 - axis.target / whole) + (x + 0.5) / axis.scale - 0.5
+            return axis.length / 2 * (1 - axis.target / whole) + (x + 0.5) / scale - 0.5
         case _:
-            return (x + 0.5) / axis.scale - 0.5
+            return (x + 0.5) / scale - 0.5
 
 
-def _weights(axis: Axis, places: Array, how: Interpolation) -> Array:
+def _weights(axis: Axis, scale: float, places: Array, how: Interpolation) -> Array:
     """
     The matrix [target, length] whose rows are the weights of the elements: a kernel around each
     place, wider by the inverse of the scale with antialias. Elements beyond the ends of the axis
     are those at its ends, or have no weight with `exclude_outside`.
     """
-    scale = min(axis.scale, 1.0) if how.antialias else 1.0
+    width = min(scale, 1.0) if how.antialias else 1.0
     reach = 1 if how.mode == "linear" else 2
-    first = floor(-reach / scale) + 1
+    first = floor(-reach / width) + 1
     before = np.ceil(places) - 1
     indices = (before[:, None] + np.arange(first, 2 - first)).astype(np.int64)
-    distances = np.abs(indices - places[:, None]) * scale
+    distances = np.abs(indices - places[:, None]) * width
     if how.mode == "linear":
         weights = np.clip(1 - distances, 0, 1)
     else:
