@@ -17,6 +17,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp, Conv3DOp, ConvolutionOp
+from xrelay.dialects.lengths import is_open, smaller
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -135,6 +136,9 @@ class _Direct:
 
     def _row(self, place: tuple[Index, ...], columns: int, channels: int) -> None:
         """Output channels from the second index on, at one row."""
+        if is_open(columns):
+            self._open_row(place, columns, channels)
+            return
         vectors = 2 if columns > self.lanes else 1
         whole, (full, rest) = row_tiles(columns, self.lanes, vectors)
         if whole:
@@ -142,6 +146,19 @@ class _Direct:
                 self._tile(place, start, full, channels)
         if rest:
             self._tile(place, whole, rest, channels)
+
+    def _open_row(self, place: tuple[Index, ...], columns: int, channels: int) -> None:
+        """
+        The same where it is not known how long a row is: vectors, the last of which overlaps with the one before, or
+        single elements where the row is shorter than a vector.
+        """
+        b, lanes = self.ctx.b, self.lanes
+        is_long = smaller(columns // lanes, 1)
+        with b.loop(0, -(-columns // lanes) * is_long) as i:
+            start = b.smaller(b.mul(i, lanes), columns - lanes)
+            self._tile(place, start, [lanes], channels)
+        with b.loop(0, columns * (1 - is_long)) as start:
+            self._tile(place, start, [1], channels)
 
     def _tile(
         self, place: tuple[Index, ...], start: Index, widths: Sequence[int], channels: int
