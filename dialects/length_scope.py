@@ -246,7 +246,7 @@ class Scope:
             return compare(low, 0)
         holds = compare(self.hint(value), 0)
         stated = relation if holds else _OPPOSITE[relation]
-        if stated == "==" and len(self.symbols_in(value)) == 1:
+        if stated == "==" and len(self.symbols_in(value)) == 1 and not self._recurs(value):
             self.pin(value, asked=False)
         if stated in ("==", "!="):
             sign = 1 if value[-1][1] > 0 else -1
@@ -254,6 +254,34 @@ class Scope:
         else:
             self._narrow(value, stated)
         return holds
+
+    def _recurs(self, value: Polynomial) -> bool:
+        """
+        Whether a polynomial in one symbol that is 0 at the hint is 0 one period later as well, as 2 * (n // 2) - n is:
+        an equality of remainders serves many lengths, another one few.
+        """
+        (symbol,) = self.symbols_in(value)
+        period, needed = 1, set[int]()
+        pending = [value]
+        while pending:
+            for each in {atom for atoms, _ in pending.pop() for atom in atoms} - needed:
+                needed.add(each)
+                atom = self.atoms[each]
+                if atom.operation == "div":
+                    if self.symbols_in(atom.right):
+                        return False
+                    period *= self.hint(atom.right)
+                pending += [atom.left, atom.right]
+        later = {symbol: self.atoms[symbol].hint + period}
+
+        def at_later(polynomial: Polynomial) -> int:
+            return sum(factor * prod(later[each] for each in atoms) for atoms, factor in polynomial)
+
+        for each in sorted(needed - {symbol}):  # Atoms come after what they are made of.
+            atom = self.atoms[each]
+            code = OPERATIONS[atom.operation]
+            later[each] = int(code(at_later(atom.left), at_later(atom.right)))
+        return period > 1 and at_later(value) == 0
 
     def _without_common_factors(self, value: Polynomial) -> Polynomial:
         """A polynomial with the same relation to 0: n * s - n becomes s - 1."""

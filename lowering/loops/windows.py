@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv.windows import Pads
+from xrelay.dialects.lengths import is_open, larger, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, element
@@ -216,7 +217,7 @@ def _copy_rows(
     before, extent, width = image.window.before, image.window.extent, shape[-1]
     source, phases = element_of(data), image.phases
     rows = [
-        min(length, max(0, reach - pad))
+        smaller(length, larger(0, reach - pad))
         for length, reach, pad in zip(shape[2:-1], extent[:-1], before[:-1], strict=True)
     ]
     left = before[-1]
@@ -232,7 +233,7 @@ def _copy_rows(
         n, c, *line = indices
         shifted = [b.add(place, pad) for place, pad in zip(line, before[:-1], strict=True)]
         start = b.flatten((n, c, *shifted, 0), buffer.shape)
-        columns = min(width, max(0, extent[-1] - left))
+        columns = smaller(width, larger(0, extent[-1] - left))
         if phases == 1:
             ctx.vectors(
                 columns,
@@ -248,9 +249,11 @@ def _copy_rows(
             return
         for phase in range(phases):
             # Columns x = q * phases + phase - left of the image, as far as they exist.
-            first = max(0, -(-(left - phase) // phases))
-            stop = min(-(-(extent[-1] - phase) // phases), -(-(width + left - phase) // phases))
-            if first >= stop:
+            first = larger(0, -(-(left - phase) // phases))
+            stop = smaller(
+                -(-(extent[-1] - phase) // phases), -(-(width + left - phase) // phases)
+            )
+            if not is_open(stop) and first >= stop:
                 continue
             with b.loop(first, stop) as q:
                 x = b.add(b.mul(q, phases), phase - left)
