@@ -94,7 +94,9 @@ def resize_coordinates(
         case "asymmetric":
             return Coordinates(0.0, length, target)
         case "align_corners":
-            return Coordinates(0.0, length - 1, target - 1) if target > 1 else Coordinates(0.0, 0, 1)
+            return (
+                Coordinates(0.0, length - 1, target - 1) if target > 1 else Coordinates(0.0, 0, 1)
+            )
         case _:
             if target > 1:
                 part = (end - start) * (length - 1)

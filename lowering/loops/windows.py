@@ -250,9 +250,7 @@ def _copy_rows(
         for phase in range(phases):
             # Columns x = q * phases + phase - left of the image, as far as they exist.
             first = larger(0, -(-(left - phase) // phases))
-            stop = smaller(
-                -(-(extent[-1] - phase) // phases), -(-(width + left - phase) // phases)
-            )
+            stop = smaller(-(-(extent[-1] - phase) // phases), -(-(width + left - phase) // phases))
             if not is_open(stop) and first >= stop:
                 continue
             with b.loop(first, stop) as q:

@@ -165,6 +165,61 @@ CACHES = model_of(
     }"""
 )
 """As torch exports keys before they are transposed: the first length is a quotient of sums."""
+SIZES = model_of(
+    """sizes (float[batch, 3, height, width] x) => (float[batch, 5, rows, columns] y, float[batch, 64, 1, 1] z) {
+        a = Conv <strides = [2, 2], pads = [3, 3, 3, 3]> (x, w1, b1)
+        b = Relu(a)
+        c = Conv <pads = [1, 1, 1, 1]> (b, w2)
+        d = Conv <pads = [1, 1, 1, 1], group = 32> (c, w3)
+        e = Add(b, d)
+        f = Conv <strides = [2, 2], pads = [0, 0, 1, 1]> (e, w4)
+        g = Conv <pads = [2, 2, 2, 2], dilations = [2, 2]> (f, w5)
+        z = GlobalAveragePool(g)
+        y = Conv(g, w6)
+    }""",
+    w1=(32, 3, 7, 7),
+    b1=(32,),
+    w2=(32, 32, 3, 3),
+    w3=(32, 1, 3, 3),
+    w4=(48, 32, 3, 3),
+    w5=(64, 48, 3, 3),
+    w6=(5, 64, 1, 1),
+)
+"""Direct, depthwise and Winograd's convolution, and one whose result is not in blocks."""
+RESIZED = model_of(
+    """resized (float[batch, 2, height, width] x) => (
+        float[batch, 2, rows, columns] a, float[batch, 2, rows, columns] b, float[batch, 2, height, width] y
+    ) {
+        scales = Constant <value_floats = [1.0, 1.0, 2.0, 0.5]> ()
+        a = Resize <mode = "cubic"> (x, , scales)
+        b = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric"> (x, , scales)
+        small = MaxPool <kernel_shape = [3, 3], strides = [2, 2]> (x)
+        shape = Shape(x)
+        y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (small, , , shape)
+    }"""
+)
+UP_AND_DOWN = model_of(
+    """u (float[batch, 3, height, width] x) => (float[batch, 4, height, width] y) {
+        a = Conv <pads = [1, 1, 1, 1]> (x, w1)
+        b = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (a)
+        c = Conv <pads = [1, 1, 1, 1]> (b, w2)
+        scales = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> ()
+        d = Resize <mode = "linear"> (c, , scales)
+        e = Concat <axis = 1> (a, d)
+        y = ConvTranspose <pads = [1, 1, 1, 1]> (e, w3)
+    }""",
+    w1=(16, 3, 3, 3),
+    w2=(16, 16, 3, 3),
+    w3=(32, 4, 3, 3),
+)
+"""A U-Net: it serves images whose sizes divide by 2."""
+
+
+def images(*sizes: tuple[int, int, int]) -> tuple[Mapping[str, int], ...]:
+    """The lengths of batches of images of some sizes."""
+    return tuple(dict(zip(("batch", "height", "width"), each, strict=True)) for each in sizes)
+
+
 CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], ...]]] = {
     "perceptron": (
         PERCEPTRON,
@@ -206,6 +261,21 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
         {"past": 5},
         tuple({"past": past} for past in (2, 5, 15, 40)),
     ),
+    "sizes": (
+        SIZES,
+        *images((2, 40, 52)),
+        images((2, 40, 52), (2, 33, 47), (3, 10, 61), (2, 70, 9), (5, 20, 17)),
+    ),
+    "resized": (
+        RESIZED,
+        *images((2, 14, 30)),
+        images((2, 14, 30), (3, 9, 16), (2, 33, 8), (2, 5, 62)),
+    ),
+    "up and down": (
+        UP_AND_DOWN,
+        *images((2, 24, 20)),
+        images((2, 24, 20), (3, 6, 64), (2, 50, 4), (4, 10, 8)),
+    ),
     "images": (IMAGES, {"batch": 2}, tuple({"batch": batch} for batch in (2, 3, 5))),
 }
 """A model, the lengths that it is compiled at, and lengths that the program serves as well."""
@@ -230,6 +300,15 @@ def check(model: ModelProto, code: ModelCode, lengths: Mapping[str, int]) -> Non
             np.testing.assert_allclose(
                 one.view(np.float32).reshape(other.shape), other, 1e-4, 1e-5, err_msg=str(spec)
             )
+
+
+def test_sizes_that_do_not_divide_take_another_program() -> None:
+    model, first, _ = CASES["up and down"]
+    lengths = open_code(model, first, CompileOptions()).signature.lengths
+    assert lengths is not None
+    assert lengths.at([(3, 3, 50, 30)]) is not None
+    assert lengths.at([(3, 3, 51, 30)]) is None
+    assert lengths.at([(3, 3, 50, 31)]) is None
 
 
 @pytest.mark.parametrize(("threads", "target"), [(1, "native"), (2, "x86-64")])

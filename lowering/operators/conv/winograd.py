@@ -127,7 +127,9 @@ class _Plan:
         """The zeros that the tiles reach, beyond the last result too."""
         top, left, bottom, right = self.conv.halo
         below, beside = (
-            self.outputs - 1 if is_open(across * self.outputs - size) else across * self.outputs - size
+            self.outputs - 1
+            if is_open(across * self.outputs - size)
+            else across * self.outputs - size
             for across, size in zip(self.grid, self.conv.positions, strict=True)
         )
         return top, left, bottom + below, right + beside

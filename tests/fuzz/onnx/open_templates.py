@@ -12,6 +12,7 @@ Template: TypeAlias = Callable[[OpenGrowth], object]
 
 UNARY = ("Relu", "Tanh", "Sigmoid", "Abs", "Neg", "Erf", "Softplus", "Floor", "Identity", "Elu")
 ENDLESS = 2**31 - 1
+COORDINATES = ("asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners")
 
 
 def unary(g: OpenGrowth) -> None:
@@ -360,19 +361,21 @@ def conv(g: OpenGrowth) -> None:
         raise Unfit("channels are of a known length")
     channels, axes = x.shape[1][0], x.rank - 2
     group = g.rng.choice((1, 1, channels))
-    outputs = channels if group > 1 else g.rng.choice((1, 4, 16, 17))
+    outputs = channels if group > 1 else g.rng.choice((1, 4, 16, 17, 32))
     kernel = [g.rng.choice((1, 3, 3, 5)) for _ in range(axes)]
-    pads = [k // 2 for k in kernel] * 2 if g.chance(0.7) else [0] * (2 * axes)
+    dilations = [g.rng.choice((1, 1, 1, 2)) for _ in range(axes)]
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    pads = [each // 2 for each in reach] * 2 if g.chance(0.7) else [0] * (2 * axes)
     strides = [g.rng.choice((1, 1, 2)) for _ in range(axes)]
     spatial = tuple(
         _window(dim, k, s, before, after)
         for dim, k, s, before, after in zip(
-            x.shape[2:], kernel, strides, pads[:axes], pads[axes:], strict=True
+            x.shape[2:], reach, strides, pads[:axes], pads[axes:], strict=True
         )
     )
     weights = [g.weight(outputs, channels // group, *kernel), g.weight(outputs)]
     shape = (x.shape[0], g.number(outputs), *spatial)
-    g.add("Conv", [x, *weights], x.dtype, shape, kernel_shape=kernel, pads=pads, strides=strides, group=group)  # fmt: skip
+    g.add("Conv", [x, *weights], x.dtype, shape, kernel_shape=kernel, pads=pads, strides=strides, dilations=dilations, group=group)  # fmt: skip
 
 
 def pool(g: OpenGrowth) -> None:
@@ -397,13 +400,26 @@ def pool(g: OpenGrowth) -> None:
 
 
 def resize(g: OpenGrowth) -> None:
-    """Images that are larger."""
+    """Images of another size, by scales or of the size of another image."""
     x = g.pick(ranks=(4,))
+    how = {
+        "mode": g.rng.choice(("nearest", "linear", "cubic")),
+        "coordinate_transformation_mode": g.rng.choice(COORDINATES),
+        "nearest_mode": g.rng.choice(("floor", "round_prefer_floor")),
+    }
+    others = [each for each in g.tensors if each.rank == 4 and each.shape[2:] != x.shape[2:]]
+    if others and g.chance(0.4):
+        other = g.rng.choice(others)
+        sizes = [g.hidden("Shape", each) for each in (x, other)]
+        ends = [g.constant(np.array([i], np.int64)) for i in (0, 2, 4)]
+        size = [g.hidden("Slice", sizes[0], *ends[:2]), g.hidden("Slice", sizes[1], *ends[1:])]
+        both = g.hidden("Concat", *size, axis=0)
+        g.add("Resize", [x, "", "", both], x.dtype, (*x.shape[:2], *other.shape[2:]), **how)
+        return
     scales = g.constant(np.array([1, 1, 2, g.rng.choice((1, 2))], np.float32))
     factors = (1, 1, *g.constants[-1][1][2:].astype(int).tolist())
     shape = tuple(each_call(lambda n, f=f: n * f, d) for d, f in zip(x.shape, factors, strict=True))
-    mode = g.rng.choice(("nearest", "linear"))
-    g.add("Resize", [x, "", scales], x.dtype, shape, mode=mode, coordinate_transformation_mode="asymmetric", nearest_mode="floor")  # fmt: skip
+    g.add("Resize", [x, "", scales], x.dtype, shape, **how)
 
 
 def gather(g: OpenGrowth) -> None:

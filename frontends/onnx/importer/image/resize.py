@@ -192,11 +192,7 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
     if how.rounding not in _ROUNDINGS:
         raise UnsupportedNode(f"'nearest_mode' is \"{how.rounding}\"")
     require_size([axis.target for axis in axes], "the result")
-    changed = [
-        position
-        for position, axis in enumerate(axes)
-        if not axis.stays
-    ]
+    changed = [position for position, axis in enumerate(axes) if not axis.stays]
     if not changed:
         return data
     # Cropping takes its places from the lengths, whatever the scales are.
