@@ -51,7 +51,7 @@ class Position:
         outer = b.flatten(self.outer, self.shape[: len(self.outer)])
         return b.add(b.mul(outer, size), self.inner)
 
-    def lane(self, b: KernelBuilder, i: int) -> "Position":
+    def lane(self, b: KernelBuilder, i: Index) -> "Position":
         """Lane i alone."""
         return Position(self.shape, self.outer, b.add(self.inner, i))
 

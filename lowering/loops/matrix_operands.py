@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import certainly
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -90,7 +91,7 @@ def _pack(ctx: KernelContext, plan: PanelPlan, panels: Panels, width: int) -> No
 
     whole, rest = divmod(product.columns, plan.lanes)
     ctx.tasks((product.right_batch, whole), lambda i: writer(i[0]).write_vector(i[1]))
-    if rest:
+    if not certainly(rest, 0):
         steps = product.depth // dot.group
         ctx.tasks((product.right_batch, steps), lambda i: writer(i[0]).write_rest(i[1]))
         if product.depth % dot.group:

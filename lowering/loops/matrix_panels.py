@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.lengths import likely
+from xrelay.dialects.lengths import is_open, likely
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -43,7 +43,7 @@ FAR_PACK_CYCLES = 5
 
 def panel_tile(plan: PanelPlan, parameters: Parameters) -> Tiling:
     """The tile that parameters state."""
-    vectors, rows = plan.vectors, likely(plan.product.rows)
+    vectors, rows = likely(plan.vectors), likely(plan.product.rows)
     names = ("", "rows", "vectors")
     return tile_parameters(parameters, plan.tiling, 1, rows, vectors, names)
 
@@ -180,11 +180,12 @@ def emit_panels(
         tiling,
         plan.vectors,
         steps * dot.group * dot.image.bytes,
-        plan.steps * product.columns * dot.group * dot.weight.bytes,
+        plan.steps * likely(product.columns) * dot.group * dot.weight.bytes,
         parts,
         steps * step_elements if product.right in ctx.packings and prepare is None else 0,
         UNROLLED_STEPS * step_elements,
-        product.columns % lanes,
+        0 if is_open(product.columns) else product.columns % lanes,
+        columns=product.columns,
     )
     code = _PanelCode(ctx.b, plan, steps, left, right)
     finish = converted(ctx.b, sink, dot.total, product.kind)

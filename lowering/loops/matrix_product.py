@@ -5,7 +5,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.lengths import likely
+from xrelay.dialects.lengths import certainly, likely
 from xrelay.dialects.nn.dense import DenseOp, MatrixProductOp
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
@@ -127,7 +127,8 @@ class PanelPlan:
     def lies_in_panels(self) -> bool:
         """Whether the rows of the right operand are whole vectors."""
         product = self.product
-        return product.by_rows and self.dot.group == 1 and product.columns % self.lanes == 0
+        whole = certainly(product.columns % self.lanes, 0)
+        return product.by_rows and self.dot.group == 1 and whole
 
     @property
     def left_is_ready(self) -> bool:
@@ -145,6 +146,7 @@ class PanelPlan:
         collide = self.left_is_ready and self.product.rows_collide
         ways = target.l1_bytes // PAGE_BYTES if collide else None
         steps = self.steps // self.depth_parts
-        weight_bytes = self.steps * self.vectors * self.dot.step_bytes(target)
+        vectors = likely(self.vectors)
+        weight_bytes = self.steps * vectors * self.dot.step_bytes(target)
         widest = most_vectors(target, rows, weight_bytes)
-        return choose_tiling(target, 1, rows, self.vectors, steps, widest, ways, dot=self.dot)
+        return choose_tiling(target, 1, rows, vectors, steps, widest, ways, dot=self.dot)

@@ -86,6 +86,19 @@ TASKS_PER_THREAD = 8
 
 
 @dataclass(frozen=True)
+class PanelRange:
+    """Panels of the same shape, one after the other."""
+
+    first: int
+    """The number of the first."""
+    count: int
+    widths: list[int]
+    """The lanes that count in each of their vectors."""
+    rest: int = 0
+    """The columns that count where it is not known before the program runs how many do; 0 for all of `widths`."""
+
+
+@dataclass(frozen=True)
 class TileGrid:
     """The results of one kernel as a grid of tiles."""
 
@@ -107,6 +120,8 @@ class TileGrid:
     """Elements of the weights in a round of the innermost loop."""
     last_lanes: int = 0
     """Lanes that count in the last vector of output channels; 0 for all."""
+    columns: int = 0
+    """Elements in a row of the result. Where they are open, the last panel may end before its end."""
     exists: int = 1
     """0 for a grid without tiles, another one having them, which may be known when the program runs only."""
 
@@ -129,19 +144,23 @@ class TileGrid:
             wider = fits
         return tuple(found)
 
-    def parts(self, lanes: int) -> Iterator[tuple[int, int, list[int]]]:
-        """
-        The panels of the same shape: the number of the first, how many there are, and the lanes
-        that count in each of their vectors.
-        """
+    def parts(self, lanes: int) -> Iterator[PanelRange]:
+        """The panels, those of the same shape together."""
+        if is_open(self.columns):
+            full = [lanes] * self.tiling.vectors
+            whole, rest = divmod(self.columns, lanes * self.tiling.vectors)
+            yield PanelRange(0, whole, full)
+            if not certainly(rest, 0):
+                yield PanelRange(whole, smaller(rest, 1), full, rest)
+            return
         for first, panels, vectors in panel_parts(self.vectors, self.tiling.vectors):
             full = [lanes] * vectors
             if self.last_lanes and first * self.tiling.vectors + panels * vectors == self.vectors:
                 if panels > 1:
-                    yield first, panels - 1, full
-                yield first + panels - 1, 1, [*full[:-1], self.last_lanes]
+                    yield PanelRange(first, panels - 1, full)
+                yield PanelRange(first + panels - 1, 1, [*full[:-1], self.last_lanes])
             else:
-                yield first, panels, full
+                yield PanelRange(first, panels, full)
 
     @property
     def rows_of_tiles(self) -> int:
@@ -197,18 +216,18 @@ def emit_tiles(
         del place, part
 
     pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
-    for each, (first, panels, widths) in pieces:
-        count = _tiles_per_block(ctx, each, panels)
+    for each, panels in pieces:
+        count = _tiles_per_block(ctx, each, panels.count)
         # With parts of the depth, a task has all panels that one thread computes.
-        together = blocks(panels, ctx.team.size) if each.depth_parts > 1 else 1
+        together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
         code = _Tiles(
-            ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, widths, count
+            ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, panels, count
         )  # fmt: skip
 
         def task(
             indices: tuple[Index, ...],
-            first: int = first,
-            panels: int = panels,
+            first: int = panels.first,
+            panels: int = panels.count,
             together: int = together,
             code: _Tiles = code,
         ) -> None:
@@ -224,7 +243,7 @@ def emit_tiles(
             with b.loop(*tile_range) as i:
                 code.whole(place, i)
 
-        ctx.tasks((*each.batch, blocks(each.tiles, count), blocks(panels, together)), task)
+        ctx.tasks((*each.batch, blocks(each.tiles, count), blocks(panels.count, together)), task)
 
 
 @dataclass(frozen=True)
@@ -240,8 +259,7 @@ class _Tiles:
     sink: Sink
     start: StartCode
     prepare: PrepareCode
-    widths: Sequence[int]
-    """The lanes that count in each vector of a panel."""
+    panels: PanelRange
     count: int
     """The tiles of a block."""
 
@@ -249,6 +267,11 @@ class _Tiles:
     def b(self) -> KernelBuilder:
         """Where the code goes."""
         return self.ctx.b
+
+    @property
+    def widths(self) -> Sequence[int]:
+        """The lanes that count in each vector of a panel, or those of a whole one."""
+        return self.panels.widths
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -263,7 +286,7 @@ class _Tiles:
         first = list(self.start(place, vectors)) * self.grid.tiling.positions
         tiling = self.grid.tiling
         totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count), tiling), first)
-        if not self.ctx.heavy_epilogue:
+        if not self.ctx.heavy_epilogue and certainly(self.panels.rest, 0):
             for number, total in enumerate(totals):
                 row, column = divmod(number // vectors, columns)
                 self._hand_over(place, (b.add(y, row), b.add(x, column)), number % vectors, total)
@@ -349,7 +372,9 @@ class _Tiles:
         ):
             yield self._sum(kept, slot, row, column, v)
 
-    def _sum(self, kept: Buffer, slot: Sequence[Index], row: Index, column: Index, v: int) -> Index:
+    def _sum(
+        self, kept: Buffer, slot: Sequence[Index], row: Index, column: Index, v: Index
+    ) -> Index:
         return kept.offset(self.b, at(kept.shape, (*slot, row, column, v, 0), self.lanes))
 
     def _finish(
@@ -358,20 +383,41 @@ class _Tiles:
         """Hands over a tile whose sums are in memory."""
         b, tiling = self.b, self.grid.tiling
 
+        def vector(row: Index, column: Index, v: Index, width: int) -> None:
+            source = self._sum(kept, slot, row, column, v)
+            value = b.load(kept.pointer, source, self.dot.total, width)
+            self.sink(self._position(place, (b.add(y, row), b.add(x, column)), v, width), value)
+
+        def rest(row: Index, column: Index) -> None:
+            """The columns that there are: whole vectors, then one by one."""
+            vectors, last = divmod(self.panels.rest, self.lanes)
+            with b.loop(0, vectors) as v:
+                vector(row, column, v, self.lanes)
+            source = self._sum(kept, slot, row, column, vectors)
+            where = self._position(place, (b.add(y, row), b.add(x, column)), vectors, 1)
+            with b.loop(0, last) as i:
+                value = b.load(kept.pointer, b.add(source, i), self.dot.total, 1)
+                self.sink(where.lane(b, i), value)
+
         def position(indices: tuple[Index, ...]) -> None:
-            row, column = indices
-            for v in range(len(self.widths)):
-                source = self._sum(kept, slot, row, column, v)
-                value = b.load(kept.pointer, source, self.dot.total, self.lanes)
-                self._hand_over(place, (b.add(y, row), b.add(x, column)), v, value)
+            if not certainly(self.panels.rest, 0):
+                rest(*indices)
+                return
+            for v, width in enumerate(self.widths):
+                vector(*indices, v, width)
 
         b.loop_nest((tiling.rows, tiling.columns), position)
 
     def _hand_over(self, place: Place, where: tuple[Index, Index], v: int, value: SSAValue) -> None:
         """Gives vector v of a position to the sink."""
-        b, width = self.b, self.widths[v]
+        width = self.widths[v]
+        self.sink(self._position(place, where, v, width), self.b.first_lanes(value, width))
+
+    def _position(self, place: Place, where: tuple[Index, Index], v: Index, width: int) -> Position:
+        """Where vector v of a position, or its first elements, lie in the result."""
+        b = self.b
         vector = b.add(b.mul(place[-1], self.grid.tiling.vectors), v)
-        self.sink(self.place_of(place, *where, vector, width), b.first_lanes(value, width))
+        return self.place_of(place, *where, vector, width)
 
 
 def converted(b: KernelBuilder, sink: Sink, total: Element, result: Element) -> Sink:

@@ -215,6 +215,25 @@ UP_AND_DOWN = model_of(
 """A U-Net: it serves images whose sizes divide by 2."""
 
 
+COLUMNS = model_of(
+    """columns (float[batch, 19, 24] x, float[batch, 24, columns] y, float[40, columns] z) => (
+        float[batch, 19, columns] a, float[batch, 7, columns] b, float[batch, 19, columns] c, int32[19, columns] d
+    ) {
+        product = MatMul(x, y)
+        a = Relu(product)
+        b = MatMul(w1, y)
+        low = MatMul(w2, z)
+        more = Add(product, low)
+        c = Erf(more)
+        q, scale, zero = DynamicQuantizeLinear(z)
+        wq, wscale, wzero = DynamicQuantizeLinear(w2)
+        d = MatMulInteger(wq, q, wzero, zero)
+    }""",
+    w1=(7, 24),
+    w2=(19, 40),
+)
+
+
 def images(*sizes: tuple[int, int, int]) -> tuple[Mapping[str, int], ...]:
     """The lengths of batches of images of some sizes."""
     return tuple(dict(zip(("batch", "height", "width"), each, strict=True)) for each in sizes)
@@ -276,6 +295,14 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
         *images((2, 24, 20)),
         images((2, 24, 20), (3, 6, 64), (2, 50, 4), (4, 10, 8)),
     ),
+    "columns": (
+        COLUMNS,
+        {"batch": 2, "columns": 70},
+        tuple(
+            {"batch": batch, "columns": columns}
+            for batch, columns in ((2, 70), (3, 2), (2, 15), (4, 16), (2, 64), (2, 65), (5, 131))
+        ),
+    ),
     "images": (IMAGES, {"batch": 2}, tuple({"batch": batch} for batch in (2, 3, 5))),
 }
 """A model, the lengths that it is compiled at, and lengths that the program serves as well."""
@@ -298,7 +325,7 @@ def check(model: ModelProto, code: ModelCode, lengths: Mapping[str, int]) -> Non
         found = guarded_run(raw, taken, code.signature.threads, at_end=at_end)
         for spec, one, other in zip(code.signature.outputs, found, wanted, strict=True):
             np.testing.assert_allclose(
-                one.view(np.float32).reshape(other.shape), other, 1e-4, 1e-5, err_msg=str(spec)
+                one.view(other.dtype).reshape(other.shape), other, 1e-4, 1e-5, err_msg=str(spec)
             )
 
 

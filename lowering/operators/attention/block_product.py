@@ -31,9 +31,9 @@ def multiply_rows(
     step, width = left.format.strides[0], grid.tiling.vectors * lanes * dot.group
     zero, steps = b.constant(dot.total.compute, 0, lanes), dot.steps(depth)
     pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
-    for each, (first, count, widths) in pieces:
-        tiling = each.tiling
-        with b.loop(first, first + count) as panel, b.loop(0, each.tiles) as tile:
+    for each, part in pieces:
+        tiling, widths = each.tiling, part.widths
+        with b.loop(part.first, part.first + part.count) as panel, b.loop(0, each.tiles) as tile:
             row = b.smaller(b.mul(tile, tiling.columns), each.width - tiling.columns)
             places = [
                 (b.add(row, i), b.add(b.mul(panel, tiling.vectors), v))
