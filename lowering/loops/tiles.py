@@ -400,11 +400,12 @@ class _Tiles:
                 self.sink(where.lane(b, i), value)
 
         def position(indices: tuple[Index, ...]) -> None:
+            row, column = indices
             if not certainly(self.panels.rest, 0):
-                rest(*indices)
+                rest(row, column)
                 return
             for v, width in enumerate(self.widths):
-                vector(*indices, v, width)
+                vector(row, column, v, width)
 
         b.loop_nest((tiling.rows, tiling.columns), position)
 
