@@ -92,7 +92,7 @@ def declaration(name: str, inputs: Sequence[Attribute], output: Attribute) -> st
 def constant_text(value: Attribute, type_: Attribute) -> str:
     """A constant without its type."""
     if isinstance(value, IntegerAttr):
-        return str(value.value.data)
+        return f"{value.value.data:d}"
     if isinstance(value, FloatAttr):
         return float_text(value.value.data, type_)
     if isinstance(value, DenseIntOrFPElementsAttr) and isinstance(type_, VectorType):
@@ -101,7 +101,7 @@ def constant_text(value: Attribute, type_: Attribute) -> str:
         is_splat = data == data[: len(data) // count] * count
         name = type_text(element)
         lanes = [
-            f"{name} {number if isinstance(number, int) else float_text(number, element)}"
+            f"{name} {f'{number:d}' if isinstance(number, int) else float_text(number, element)}"
             for number in (value.get_values()[:1] if is_splat else value.get_values())
         ]
         return f"<{', '.join(lanes * count if is_splat else lanes)}>"

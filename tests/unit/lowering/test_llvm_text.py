@@ -195,6 +195,7 @@ def test_constants_keep_their_bits() -> None:
     assert constant_text(FloatAttr(0.1, f16), f16) == "0x3fb9980000000000"
     assert constant_text(FloatAttr(float("nan"), f32), f32) == "0x7ff8000000000000"
     assert constant_text(IntegerAttr(-1, i1), i1) == "-1"
+    assert constant_text(IntegerAttr(False, i1), i1) == "0", "a bool is a number"
     type_ = VectorType(f32, [2])
     zeros = DenseIntOrFPElementsAttr.from_list(type_, [0.0, -0.0])
     assert constant_text(zeros, type_) == "<float 0x0000000000000000, float 0x8000000000000000>"
