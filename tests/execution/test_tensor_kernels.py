@@ -22,20 +22,24 @@ ONE_DTYPE = [name for name in CASES if not re.search(r"-(u?int|float64|bool)", n
 
 def places() -> Iterator[ParameterSet]:
     """
-    The cases with targets and threads, which take turns. Extensive: cases of f32 for the other
-    targets, and with another number of threads; and dtypes that are like others.
+    The cases with targets and threads, which take turns; those of f32 in fast code, the others in
+    plain code (see RawCode). Extensive: cases of f32 for the other targets, and with another number of
+    threads; other dtypes in fast code; and dtypes that are like others.
     """
     for (i, name), (j, target) in product(enumerate(CASES), enumerate(TARGETS)):
-        if turn(name, len(TARGETS)) == j:
-            yield pytest.param(name, target, 1 + i % 2, marks=extensive_repeats(name, CASES))
-        elif name in ONE_DTYPE:
-            yield pytest.param(name, target, 1 + (i + j) % 2, marks=pytest.mark.extensive)
+        own, fast = turn(name, len(TARGETS)) == j, name in ONE_DTYPE
+        if own:
+            yield pytest.param(name, target, 1 + i % 2, fast, marks=extensive_repeats(name, CASES))
+        if not own and fast or own and not fast:
+            yield pytest.param(name, target, 1 + (i + j) % 2, True, marks=pytest.mark.extensive)
     for i, name in enumerate(CASES):
         if name in ONE_DTYPE:
-            yield pytest.param(name, "x86-64-v3", 2 - i % 2, marks=pytest.mark.extensive)
+            yield pytest.param(name, "x86-64-v3", 2 - i % 2, True, marks=pytest.mark.extensive)
 
 
-@pytest.mark.parametrize(("name", "target", "threads"), list(places()))
-def test_agrees_with_the_interpreter(name: str, target: str, threads: int, graph: Graph):
+@pytest.mark.parametrize(("name", "target", "threads", "optimized"), list(places()))
+def test_agrees_with_the_interpreter(
+    name: str, target: str, threads: int, optimized: bool, graph: Graph
+):
     CASES[name](graph)
-    graph.check(target, threads)
+    graph.check(target, threads, optimized=optimized)
