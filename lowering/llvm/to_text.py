@@ -9,10 +9,11 @@ more than an instruction says (wrapping, fast arithmetic, tail calls) are left o
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    AnyDenseElement,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
@@ -21,12 +22,13 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     ModuleOp,
-    VectorType,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.emit.builder import mangle
+from xrelay.lowering.emit.index import is_vector_type
 
 Instruction: TypeAlias = Callable[["FunctionText", Operation, Sequence[str]], str]
 """What an operation is as an instruction, from the texts of its operands; what it defines is in front of that."""
@@ -64,9 +66,9 @@ def module_text(module: ModuleOp, triple: str) -> str:
 
 def type_text(type_: Attribute) -> str:
     """A type of LLVM."""
-    if isinstance(type_, IntegerType):
+    if is_integer_type(type_):
         return f"i{type_.width.data}"
-    if isinstance(type_, VectorType):
+    if is_vector_type(type_):
         return f"<{type_.get_shape()[0]} x {type_text(type_.element_type)}>"
     found = SCALARS.get(type(type_))
     if found is None:
@@ -95,14 +97,15 @@ def constant_text(value: Attribute, type_: Attribute) -> str:
         return f"{value.value.data:d}"
     if isinstance(value, FloatAttr):
         return float_text(value.value.data, type_)
-    if isinstance(value, DenseIntOrFPElementsAttr) and isinstance(type_, VectorType):
-        element: Attribute = type_.element_type
-        data, count = value.data.data, len(value)
+    if isinstance(value, DenseIntOrFPElementsAttr) and is_vector_type(type_):
+        dense = cast("DenseIntOrFPElementsAttr[AnyDenseElement]", value)
+        data, count, element = dense.data.data, len(dense), type_.element_type
         is_splat = data == data[: len(data) // count] * count
+        numbers: Sequence[object] = dense.get_values()
         name = type_text(element)
         lanes = [
             f"{name} {f'{number:d}' if isinstance(number, int) else float_text(number, element)}"
-            for number in (value.get_values()[:1] if is_splat else value.get_values())
+            for number in (numbers[:1] if is_splat else numbers)
         ]
         return f"<{', '.join(lanes * count if is_splat else lanes)}>"
     raise DiagnosticException(f"a constant {value} is not part of kernels")
