@@ -35,6 +35,7 @@ from xrelay.errors import CompileError
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+from xrelay.lowering.llvm.to_text import module_text
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import Program, Step, lower_function
@@ -362,8 +363,6 @@ def build(
 
     Raises DiagnosticException for programs that no memory can hold.
     """
-    from xdsl.backend.llvm.convert import convert_module as to_llvmlite
-
     require_memory(program, options.limits)
     progress("convert to LLVM")
     target = named_target(options.target)
@@ -377,11 +376,7 @@ def build(
         for op in module.ops:
             if isinstance(op, llvm.FuncOp) and PUBLIC_ATTRIBUTE in op.attributes:
                 op.sym_name = StringAttr(entry)
-        llvm_module = to_llvmlite(module, fallback_target_triple=target.triple)
-        for function in llvm_module.functions:
-            if not function.is_declaration and function.name != entry:
-                function.linkage = "internal"
-        text = str(llvm_module).encode()
+        text = module_text(module, target.triple).encode()
     signature = Signature(
         symbol,
         tuple(map(tensor_spec, program.inputs)),

@@ -6,6 +6,7 @@ Tensors are NumPy arrays (of rank 0 too, never NumPy scalars), tuples Python tup
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -168,11 +169,27 @@ def register_relay(interpreter: Interpreter) -> None:
     interpreter.register_implementations(_ALL())
 
 
-def relay_interpreter() -> Interpreter:
-    """An interpreter for single operators of the relay dialect."""
+def _like(
+    prototype: Interpreter, module: ModuleOp, listeners: Sequence[Interpreter.Listener]
+) -> Interpreter:
+    """
+    An interpreter that knows the operations that another one does; it is taught no others. To learn them takes as long
+    as to run a program of a few operators.
+    """
+    functions = prototype._impls  # pyright: ignore[reportPrivateUsage] no public way
+    return RelayInterpreter(module, _impls=functions, listeners=tuple(listeners))
+
+
+@cache
+def _relay_prototype() -> Interpreter:
     interpreter = RelayInterpreter(ModuleOp([]))
     register_relay(interpreter)
     return interpreter
+
+
+def relay_interpreter() -> Interpreter:
+    """An interpreter for single operators of the relay dialect."""
+    return _like(_relay_prototype(), ModuleOp([]), ())
 
 
 @register_impls
@@ -280,6 +297,11 @@ def program_interpreter(
     module: ModuleOp, listeners: Sequence[Interpreter.Listener] = ()
 ) -> Interpreter:
     """An interpreter for operators, calls, branches and loops."""
+    return _like(_program_prototype(), module, listeners)
+
+
+@cache
+def _program_prototype() -> Interpreter:
     # Loads what interprets all of xDSL's dialects, a quarter of a second that compiling, which
     # folds constants with `register_relay` alone, can do without.
     from xdsl.interpreters.arith import ArithFunctions
@@ -287,7 +309,7 @@ def program_interpreter(
     from xdsl.interpreters.func import FuncFunctions
     from xdsl.interpreters.scf import ScfFunctions
 
-    interpreter = RelayInterpreter(module, listeners=tuple(listeners))
+    interpreter = RelayInterpreter(ModuleOp([]))
     register_relay(interpreter)
     dialects = ArithFunctions, ArrayElementFunctions, CfFunctions, FuncFunctions, ScfFunctions
     for functions in dialects:

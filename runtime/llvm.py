@@ -14,9 +14,9 @@ ATTRIBUTES = re.compile(r"^attributes #(\d+) = .*\n?", re.MULTILINE)
 """A list of attributes."""
 
 
-def code_generator(machine: Machine) -> binding.TargetMachine:
+def code_generator(machine: Machine, *, optimization: int = 2) -> binding.TargetMachine:
     """
-    LLVM's code generator for a processor; the code is position independent.
+    LLVM's code generator for a processor; the code is position independent. `optimization` is LLVM's level, 0 to 3.
 
     Raises ModelError when LLVM does not know the processor.
     """
@@ -29,7 +29,11 @@ def code_generator(machine: Machine) -> binding.TargetMachine:
         raise ModelError(f"LLVM does not know the target {machine.triple}: {error}") from error
     # The kernels are finished: code generation alone, no passes over the IR.
     return target.create_target_machine(
-        cpu=machine.cpu, features=machine.features, opt=2, reloc="pic", codemodel="small"
+        cpu=machine.cpu,
+        features=machine.features,
+        opt=optimization,
+        reloc="pic",
+        codemodel="small",
     )
 
 

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    StringAttr,
     VectorType,
     i32,
     i64,
@@ -83,3 +84,21 @@ def step(storage: Attribute, offset: int) -> Mapping[str, Attribute]:
             "noWrapFlags": IntegerAttr(0, i32),
         }
     )
+
+
+@lru_cache(MOST)
+def intrinsic_call(name: str, operands: int) -> Mapping[str, Attribute]:
+    """The properties of a call of a function of LLVM with so many operands."""
+    return MappingProxyType(
+        {
+            "intrin": StringAttr(name),
+            "op_bundle_sizes": lane_mask(),
+            "operandSegmentSizes": lane_mask(operands, 0),
+        }
+    )
+
+
+BRANCH_WITHOUT_ARGUMENTS: Mapping[str, Attribute] = MappingProxyType(
+    {"operandSegmentSizes": lane_mask(1, 0, 0)}
+)
+"""The properties of a branch whose blocks have no arguments."""

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     f16,
     f32,
     f64,
+    i1,
     i32,
     i64,
 )
@@ -25,7 +26,13 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xrelay.dialects.dtypes import FloatType
 from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import is_integer_type
-from xrelay.lowering.emit.attributes import access, lane_mask, predicate_attribute, step
+from xrelay.lowering.emit.attributes import (
+    access,
+    intrinsic_call,
+    lane_mask,
+    predicate_attribute,
+    step,
+)
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.index import (
     Index,
@@ -275,15 +282,21 @@ class KernelBuilder(IndexBuilder):
 
     def instruction(self, name: str, args: Sequence[SSAValue], result: Attribute) -> SSAValue:
         """An LLVM intrinsic by its whole name, as of those that stand for one instruction of a processor."""
-        value = self.insert(llvm.CallIntrinsicOp(name, args, [result])).ress
-        assert value is not None
-        return value
+        op = llvm.CallIntrinsicOp.create(
+            operands=args, result_types=[result], properties=intrinsic_call(name, len(args))
+        )
+        return self.insert(op).results[0]
 
     # -- comparisons and choices, which arith and llvm of xDSL have for scalars only -----------
 
     def compare_integers(self, lhs: SSAValue, predicate: str, rhs: SSAValue) -> SSAValue:
         """Integer comparison ("eq", "ne", "slt", "ult", …), lane by lane."""
-        return self.insert(llvm.ICmpOp(lhs, rhs, predicate_attribute(predicate))).res
+        op = llvm.ICmpOp.create(
+            operands=[lhs, rhs],
+            result_types=[with_lanes(i1, lanes_of(lhs))],
+            properties={"predicate": predicate_attribute(predicate)},
+        )
+        return self.insert(op).res
 
     def compare_floats(self, lhs: SSAValue, predicate: str, rhs: SSAValue) -> SSAValue:
         """

@@ -112,7 +112,7 @@ class IndexBuilder:
         known = self._constants.get(value)
         if known is not None:
             return known
-        op = arith.ConstantOp(value)
+        op = arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
         first = self.entry.first_op if self._last_constant is None else None
         if self._last_constant is not None:
             self.entry.insert_op_after(op, self._last_constant)
@@ -185,10 +185,13 @@ class IndexBuilder:
         self._computed[key] = value, self.block
         return value
 
-    def _once(
-        self, op: Callable[[SSAValue, SSAValue], Operation], lhs: SSAValue, rhs: SSAValue
-    ) -> SSAValue:
-        return self._remember((op, lhs, rhs), lambda: self.insert(op(lhs, rhs)).results[0])
+    def _once(self, kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        def build() -> SSAValue:
+            # Constructors check what they are given, which takes longer than to make the operation.
+            op = kind.create(operands=[lhs, rhs], result_types=[lhs.type])
+            return self.insert(op).results[0]
+
+        return self._remember((kind, lhs, rhs), build)
 
     # -- index arithmetic ---------------------------------------------------------------------
 

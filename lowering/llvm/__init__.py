@@ -1,4 +1,4 @@
 """
-From kernel IR to the llvm dialect.
+From kernel IR to the llvm dialect, and to its text.
 Imports: lowering.emit.
 """

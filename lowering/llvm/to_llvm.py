@@ -30,7 +30,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.lowering.emit.attributes import lane_mask, predicate_attribute
+from xrelay.lowering.emit.attributes import (
+    BRANCH_WITHOUT_ARGUMENTS,
+    intrinsic_call,
+    lane_mask,
+    predicate_attribute,
+)
 from xrelay.lowering.emit.builder import mangle
 from xrelay.lowering.emit.index import is_vector_type, lanes_of
 
@@ -132,19 +137,16 @@ class FunctionConverter:
     def convert_block(self, block: Block) -> Operands:
         """Converts the operations of a block; returns what its terminator passes on."""
         for op in tuple(block.ops):
+            kind = type(op)
             operands = self.mapped(op.operands)
-            if isinstance(op, scf.YieldOp | scf.ConditionOp):
-                return operands
-            if isinstance(op, scf.ForOp):
-                self.convert_for(op)
-            elif isinstance(op, scf.WhileOp):
-                self.convert_while(op)
-            elif isinstance(op, scf.IfOp):
-                self.convert_if(op)
-            elif (converter := CONVERTERS.get(type(op))) is not None:
+            if (converter := CONVERTERS.get(kind)) is not None:
                 result = converter(self, op, operands)
                 if result is not None:
                     self.values[op.results[0]] = result
+            elif kind in ENDS:
+                return operands
+            elif (control := CONTROL.get(kind)) is not None:
+                control(self, op)
             elif op.dialect_name() == "llvm":
                 op.detach()
                 op.operands = operands
@@ -154,41 +156,56 @@ class FunctionConverter:
                 raise DiagnosticException(f"{op.name} is not part of kernel IR")
         return ()
 
-    def convert_for(self, op: scf.ForOp) -> None:
+    def branch(self, target: Block, *values: SSAValue) -> llvm.BrOp:
+        """A jump to a block with arguments."""
+        return llvm.BrOp.create(operands=values, successors=[target])
+
+    def branch_if(self, condition: SSAValue, then: Block, otherwise: Block) -> llvm.CondBrOp:
+        """A jump to one of two blocks without arguments."""
+        return llvm.CondBrOp.create(
+            operands=[condition],
+            successors=[then, otherwise],
+            properties=BRANCH_WITHOUT_ARGUMENTS,
+        )
+
+    def convert_for(self, op: Operation) -> None:
         """The test stands at the top: a loop may have no round."""
+        assert isinstance(op, scf.ForOp)
         start, stop, step = self.mapped((op.lb, op.ub, op.step))
         carried = self.mapped(op.iter_args)
         before = self.blocks[-1]
         header = self.start_block([value.type for value in (start, *carried)])
-        before.add_op(llvm.BrOp(header, start, *carried))
+        before.add_op(self.branch(header, start, *carried))
         test = self.emit(llvm.ICmpOp(header.args[0], stop, predicate_attribute("slt")))
         body = self.start_block()
         self.values.update(zip(op.body.block.args, header.args, strict=True))
         results = self.convert_block(op.body.block)
         following = self.emit(llvm.AddOp(header.args[0], step))
-        self.insert(llvm.BrOp(header, following, *results))
+        self.insert(self.branch(header, following, *results))
         after = self.start_block()
-        header.add_op(llvm.CondBrOp(test, body, [], after, []))
+        header.add_op(self.branch_if(test, body, after))
         self.values.update(zip(op.results, header.args[1:], strict=True))
 
-    def convert_while(self, op: scf.WhileOp) -> None:
+    def convert_while(self, op: Operation) -> None:
         """The block that tests jumps to the body or behind it, with the values that it passes on."""
+        assert isinstance(op, scf.WhileOp)
         initial = self.mapped(op.arguments)
         before = self.blocks[-1]
         header = self.start_block([value.type for value in initial])
-        before.add_op(llvm.BrOp(header, *initial))
+        before.add_op(self.branch(header, *initial))
         self.values.update(zip(op.before_region.block.args, header.args, strict=True))
         condition, *passed = self.convert_block(op.before_region.block)
         tested = self.blocks[-1]
         body = self.start_block()
         self.values.update(zip(op.after_region.block.args, passed, strict=True))
-        self.insert(llvm.BrOp(header, *self.convert_block(op.after_region.block)))
+        self.insert(self.branch(header, *self.convert_block(op.after_region.block)))
         after = self.start_block()
-        tested.add_op(llvm.CondBrOp(condition, body, [], after, []))
+        tested.add_op(self.branch_if(condition, body, after))
         self.values.update(zip(op.results, passed, strict=True))
 
-    def convert_if(self, op: scf.IfOp) -> None:
+    def convert_if(self, op: Operation) -> None:
         """Both branches jump to a block whose arguments are the results."""
+        assert isinstance(op, scf.IfOp)
         (condition,) = self.mapped((op.cond,))
         before = self.blocks[-1]
         ends: list[tuple[Block, Operands]] = []
@@ -197,10 +214,10 @@ class FunctionConverter:
             starts.append(self.start_block())
             results: Operands = self.convert_block(region.block) if region.blocks else ()
             ends.append((self.blocks[-1], results))
-        before.add_op(llvm.CondBrOp(condition, starts[0], [], starts[1], []))
+        before.add_op(self.branch_if(condition, starts[0], starts[1]))
         after = self.start_block([result.type for result in op.results])
         for end, results in ends:
-            end.add_op(llvm.BrOp(after, *results))
+            end.add_op(self.branch(after, *results))
         self.values.update(zip(op.results, after.args, strict=True))
 
 
@@ -245,7 +262,13 @@ def _same(op_type: type[Operation]) -> Converter:
 def _intrinsic(name: str) -> Converter:
     def convert(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
         type_ = op.results[0].type
-        return c.emit(llvm.CallIntrinsicOp(f"llvm.{name}.{mangle(type_)}", list(operands), [type_]))
+        full_name = f"llvm.{name}.{mangle(type_)}"
+        call = llvm.CallIntrinsicOp.create(
+            operands=operands,
+            result_types=[type_],
+            properties=intrinsic_call(full_name, len(operands)),
+        )
+        return c.emit(call)
 
     return convert
 
@@ -254,7 +277,8 @@ def _constant(c: FunctionConverter, op: Operation, _: Operands) -> SSAValue:
     assert isinstance(op, arith.ConstantOp)
     type_ = op.result.type
     if (own := held(type_)) is type_:
-        return c.emit(llvm.ConstantOp(op.value, type_))
+        properties = {"value": op.value}
+        return c.emit(llvm.ConstantOp.create(result_types=[type_], properties=properties))
     match op.value:
         case FloatAttr(value=number):
             (bits,) = i16.unpack(bf16.pack([number.data]), 1)
@@ -268,8 +292,13 @@ def _constant(c: FunctionConverter, op: Operation, _: Operands) -> SSAValue:
 
 def _compare_integers(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
     assert isinstance(op, arith.CmpiOp)
-    lhs, rhs = operands
-    return c.emit(llvm.ICmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64)))
+    return c.emit(
+        llvm.ICmpOp.create(
+            operands=operands,
+            result_types=[op.result.type],
+            properties={"predicate": op.predicate},
+        )
+    )
 
 
 def _compare_floats(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
@@ -304,6 +333,15 @@ def _call(c: FunctionConverter, op: Operation, operands: Operands) -> None:
 def _return(c: FunctionConverter, op: Operation, _: Operands) -> None:
     c.insert(llvm.ReturnOp())
 
+
+ENDS = frozenset[type[Operation]]((scf.YieldOp, scf.ConditionOp))
+"""What blocks of loops and branches end with."""
+
+CONTROL: dict[type[Operation], Callable[[FunctionConverter, Operation], None]] = {
+    scf.ForOp: FunctionConverter.convert_for,
+    scf.WhileOp: FunctionConverter.convert_while,
+    scf.IfOp: FunctionConverter.convert_if,
+}
 
 CONVERTERS: dict[type[Operation], Converter] = {
     arith.ConstantOp: _constant,

@@ -171,13 +171,13 @@ class Graph:
             self._module.verify()
         return self._module
 
-    def check(self, target: str, threads: int = 1) -> None:
+    def check(self, target: str, threads: int = 1, *, optimized: bool = True) -> None:
         """
         Compiles once and compares every result with the interpreter's: by a team of all threads, and
         by one of a thread less, whose bits are the same. All buffers lie between pages that fault on
-        access, flush with the one after them, then with the one before.
+        access, flush with the one after them, then with the one before. See RawCode for `optimized`.
         """
-        code = RawCode(self.code(target, threads))
+        code = RawCode(self.code(target, threads), optimized=optimized)
         arrays = [array for value in self.inputs for array in leaves(value)]
         found = guarded_run(code, arrays, threads, at_end=True)
         problems = self.problems(self.expected(), found)

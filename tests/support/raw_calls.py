@@ -9,6 +9,7 @@ import numpy as np
 from xrelay.interpreters.arrays import Array
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import RUN, aligned_bytes
+from xrelay.runtime.llvm import code_generator
 from xrelay.runtime.machine_code import load_code
 
 RUN_ON = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
@@ -19,9 +20,17 @@ TEAM_DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 class RawCode:
     """A compiled model in this process, by the functions that C programs call."""
 
-    def __init__(self, code: ModelCode):
+    def __init__(self, code: ModelCode, *, optimized: bool = True):
+        """
+        Without `optimized` LLVM makes its instructions one by one: the same results from the same
+        kernels, in a third of the time that it takes to make them fast.
+        """
         self.code, self.signature = code, code.signature
-        self._address = load_code(code.object, code.machine)
+        if optimized:
+            self._address = load_code(code.object, code.machine)
+        else:
+            generator = code_generator(code.machine, optimization=0)
+            self._address = load_code(generator.emit_object(code.module), code.machine)
 
     def call(
         self,

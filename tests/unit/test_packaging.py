@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -78,13 +78,16 @@ MOST_FILES = 30
 """In a folder of code, so that one can take it in."""
 
 
-def imported_names(path: Path) -> Iterator[str]:
+@cache
+def imported_names(path: Path) -> frozenset[str]:
     """The modules, or what they hold, that a file imports from the project."""
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{each.name}" for each in node.names)
+            found.update(f"{node.module}.{each.name}" for each in node.names)
         elif isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            found.update(each.name for each in node.names)
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("folder", BELOW)
