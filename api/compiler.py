@@ -37,7 +37,7 @@ from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program.options import KernelOptions
-from xrelay.lowering.program.program import Program, Step, lower_function
+from xrelay.lowering.program.program import Constants, Program, Step, lower_function
 from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.many_lengths import open_lengths
 from xrelay.memory import require_memory
@@ -322,18 +322,35 @@ def run_passes(
 
 
 @collector_paused()
-def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
-    """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
+def lower(
+    module: ModuleOp,
+    options: CompileOptions,
+    progress: Progress = silent,
+    constants: Constants | None = None,
+) -> Program:
+    """
+    Runs the relay passes on a module, in place, and lowers its main function to kernel IR. `constants` are those of
+    other programs that it is kept with.
+    """
     run_passes(module, relay_passes(options), progress, options.limits)
-    return generate(module, options, progress)
+    return generate(module, options, progress, constants)
 
 
-def generate(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
+def generate(
+    module: ModuleOp,
+    options: CompileOptions,
+    progress: Progress = silent,
+    constants: Constants | None = None,
+) -> Program:
     """Lowers the main function of a module whose relay passes have run to kernel IR."""
     progress("generate kernels")
     function = entry_function(module)
     return lower_function(
-        function, kernel_options(options), profile=options.profile, layouts=options.layouts
+        function,
+        kernel_options(options),
+        profile=options.profile,
+        layouts=options.layouts,
+        constants=constants,
     )
 
 
@@ -362,27 +379,46 @@ def build(
 
     Raises DiagnosticException for programs that no memory can hold.
     """
-    from xdsl.backend.llvm.convert import convert_module as to_llvmlite
-
     require_memory(program, options.limits)
     progress("convert to LLVM")
-    target = named_target(options.target)
     symbol = symbol_name(name)
-    module = program.module
     # NumPy copies the weights beside the interpreter.
     with ThreadPoolExecutor(1) as beside:
         constants = beside.submit(packed_constants, program)
-        convert_module(module, target.triple)
-        entry = f"{symbol}_step_all"
-        for op in module.ops:
-            if isinstance(op, llvm.FuncOp) and PUBLIC_ATTRIBUTE in op.attributes:
-                op.sym_name = StringAttr(entry)
-        llvm_module = to_llvmlite(module, fallback_target_triple=target.triple)
-        for function in llvm_module.functions:
-            if not function.is_declaration and function.name != entry:
-                function.linkage = "internal"
-        text = str(llvm_module).encode()
-    signature = Signature(
+        text = llvm_text(program, symbol, options)
+    signature = signature_of(program, symbol, options, scope)
+    return ModelCode(signature, text, machine_of(options), constants.result())
+
+
+def machine_of(options: CompileOptions) -> Machine:
+    """What code is generated for."""
+    target = named_target(options.target)
+    return Machine(target.triple, target.cpu, target.features)
+
+
+def llvm_text(program: Program, symbol: str, options: CompileOptions) -> bytes:
+    """The LLVM IR of a program, which is used up: its entry function `<symbol>_step_all`, and kernels of its own."""
+    from xdsl.backend.llvm.convert import convert_module as to_llvmlite
+
+    module, target = program.module, named_target(options.target)
+    convert_module(module, target.triple)
+    entry = f"{symbol}_step_all"
+    for op in module.ops:
+        if isinstance(op, llvm.FuncOp) and PUBLIC_ATTRIBUTE in op.attributes:
+            op.sym_name = StringAttr(entry)
+    llvm_module = to_llvmlite(module, fallback_target_triple=target.triple)
+    for function in llvm_module.functions:
+        if not function.is_declaration and function.name != entry:
+            function.linkage = "internal"
+    return str(llvm_module).encode()
+
+
+def signature_of(
+    program: Program, symbol: str, options: CompileOptions, scope: Scope | None = None
+) -> Signature:
+    """What a program takes, returns and needs; with a `scope`, also what it finds out when it is called."""
+    target = named_target(options.target)
+    return Signature(
         symbol,
         tuple(map(tensor_spec, program.inputs)),
         tuple(map(tensor_spec, program.outputs)),
@@ -396,8 +432,6 @@ def build(
         program.loops,
         None if scope is None else open_lengths(program, scope, options.layouts.capacities),
     )
-    machine = Machine(target.triple, target.cpu, target.features)
-    return ModelCode(signature, text, machine, constants.result())
 
 
 def packed_constants(program: Program) -> npt.NDArray[np.uint8]:

@@ -15,7 +15,7 @@ from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.errors import CompileError
-from xrelay.many_lengths import ManyLengths
+from xrelay.many_lengths import ManyLengths, Opener
 from xrelay.runtime.arguments import few, number_argument
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.layouts import Layouts
@@ -99,7 +99,7 @@ def dynamic_model(
         require_same()
         return make(source, shapes, layouts, scope)
 
-    many = ManyLengths(unknown.inputs, program_for_many, ranges)
+    many = ManyLengths(Opener(unknown.inputs, program_for_many, ranges))
     return DynamicModel(
         signature, program, values=unknown.values, for_many=many.model, ranges=ranges
     )

@@ -53,6 +53,11 @@ class OpenTensor:
         """Whether something is unknown."""
         return self.dims is None or any(isinstance(dim, str) for dim in self.dims)
 
+    def length_name(self, axis: int) -> str | None:
+        """What an unknown length goes by: its name in the model, or the input and the axis; None for a known one."""
+        dim = "" if self.dims is None else self.dims[axis]
+        return (dim or f"{self.name}.{axis}") if isinstance(dim, str) else None
+
     def describes(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether an array has this dtype, and this shape as far as it is known."""
         if array.dtype != self.dtype or self.dims is None:
@@ -382,7 +387,7 @@ def _lengths(data: object) -> OpenLengths | None:
         return None
     try:
         return OpenLengths.from_data(cast(dict[str, Any], _checked("'lengths'", data, dict)))
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, ValueError) as error:
         raise _damage(f"'lengths': {error}") from error
 
 
