@@ -158,7 +158,9 @@ def compile_model(
             raise
         from xrelay.specialise import dynamic_model
 
-        return dynamic_model(model, unknown, compiled, for_many if regions is None else None)
+        return dynamic_model(
+            model, unknown, compiled, for_many if regions is None else None, options
+        )
 
 
 def _compile_regions(

@@ -16,8 +16,9 @@ from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.errors import CompileError
 from xrelay.many_lengths import ManyLengths, Opener
+from xrelay.options import CompileOptions
 from xrelay.runtime.arguments import few, number_argument
-from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
+from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, Specialisation
 from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.model import Model
 from xrelay.runtime.partitioned import PartitionedModel
@@ -67,10 +68,11 @@ def dynamic_model(
         [str | Path | ModelProto | ModuleOp, Shapes, Layouts], Model | PartitionedModel
     ],
     for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope], Model] | None,
+    options: CompileOptions,
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
-    lengths as well, where there are such, and by `compiled` those for one combination. It keeps a copy of
+    lengths as well, where there are such, and by `compiled` those for one combination; files have those that `options` make. It keeps a copy of
     a model in memory, and of a file only the place: `run` raises CompileError when that has changed.
     """
     if isinstance(model, str | Path):
@@ -99,9 +101,22 @@ def dynamic_model(
         require_same()
         return make(source, shapes, layouts, scope)
 
+    def save(path: Path, specialisations: Sequence[Specialisation]) -> None:
+        # It compiles more than many processes ever need.
+        from xrelay.saved_lengths import compile_many
+
+        require_same()
+        known = [each.shapes for each in specialisations]
+        compile_many(source, unknown, options, known=known).save(path)
+
     many = ManyLengths(Opener(unknown.inputs, program_for_many, ranges))
     return DynamicModel(
-        signature, program, values=unknown.values, for_many=many.model, ranges=ranges
+        signature,
+        program,
+        values=unknown.values,
+        for_many=many.model,
+        ranges=ranges,
+        save=save,
     )
 
 

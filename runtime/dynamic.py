@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import numpy.typing as npt
 
-from xrelay.runtime.arguments import few
+from xrelay.runtime.arguments import few, path_argument
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Binding
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts, layouts_of
@@ -101,9 +101,11 @@ class DynamicModel:
         values: Sequence[str] = (),
         for_many: Callable[[dict[str, Known], Layouts], Model | None] | None = None,
         ranges: Ranges | None = None,
+        save: Callable[[Path, Sequence[Specialisation]], None] | None = None,
     ):
         """
-        `ranges` says what lengths are between; others are refused.
+        `ranges` says what lengths are between; others are refused. `save` writes programs for many lengths into a file,
+        those of the specialisations among them; None for a model whose programs are in one already.
         `values` names inputs whose elements programs are made for; compiling one may find others. `for_many` gives a
         model for shapes and layouts on the code of a program for many of them, where there can be one.
         """
@@ -111,6 +113,7 @@ class DynamicModel:
         self._specialise = specialise
         self._for_many = for_many
         self._ranges = ranges or {}
+        self._save = save
         self._most_programs = most_programs
         self._most_bytes = most_bytes
         self._lock = Lock()
@@ -224,8 +227,20 @@ class DynamicModel:
         raise ModelError(f"{self._many_programs()} has LLVM IR of its own")
 
     def save(self, path: str | Path) -> None:
-        """Raises ModelError: each specialisation is saved by itself."""
-        raise ModelError(f"{self._many_programs()} can be saved as '{path}'")
+        """
+        Writes programs for many lengths, as `Model.save` does: `.so` for `xrelay.load` and `.o`, each with a C header whose
+        functions take the dimensions, or `.ll`. They are compiled for it: those that the ranges of `shapes=` need, or for
+        dimensions without one those for lengths of 1 and for longer ones, and those of the specialisations. docs/running.md
+        says more.
+
+        Raises ModelError when the suffix is unknown or the place cannot be written, for a model that was loaded from
+        a library and one with parts on other engines, and what `xrelay.compile` raises.
+        """
+        if self._save is None:
+            raise ModelError(
+                f"model '{self.signature.name}' cannot be saved: it was loaded from a library, or has parts on other engines"
+            )
+        self._save(path_argument("path", path, ModelError), self.specialisations)
 
     def _many_programs(self) -> str:
         open_inputs = few(
