@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from xrelay.errors import CompileError
     from xrelay.frontends.onnx import OnnxImportError
     from xrelay.interpret_model import interpret_model as interpret
+    from xrelay.runtime.dimensions.loading import load
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.errors import ModelError
-    from xrelay.runtime.model import Model, load
+    from xrelay.runtime.model import Model
     from xrelay.runtime.signature import InputValue
 
     __version__: str
@@ -46,7 +47,7 @@ _HOMES = {
     "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),
     "compile": ("xrelay.compile_model", "compile_model"),
     "interpret": ("xrelay.interpret_model", "interpret_model"),
-    "load": ("xrelay.runtime.model", "load"),
+    "load": ("xrelay.runtime.dimensions.loading", "load"),
 }
 
 

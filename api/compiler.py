@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -32,16 +30,15 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import HasNoCode, tuple_depth
 from xrelay.errors import CompileError
-from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.lowering.llvm.to_text import module_text
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program.options import KernelOptions
-from xrelay.lowering.program.program import Program, Step, lower_function
+from xrelay.lowering.program.program import Constants, Program, Step, lower_function
 from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.many_lengths import open_lengths
-from xrelay.memory import require_memory
+from xrelay.memory import packed_constants, require_memory
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.places import Places, verify_failure
 from xrelay.precision import BFLOAT, FULL, PRECISIONS, known_operators, multiplies
@@ -49,7 +46,6 @@ from xrelay.program_parser import ProgramParser
 from xrelay.program_weights import attach_side_file
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.code import ModelCode
-from xrelay.runtime.executor import ALIGNMENT, aligned_bytes
 from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
@@ -329,12 +325,24 @@ def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent
     return generate(module, options, progress)
 
 
-def generate(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
-    """Lowers the main function of a module whose relay passes have run to kernel IR."""
+def generate(
+    module: ModuleOp,
+    options: CompileOptions,
+    progress: Progress = silent,
+    constants: Constants | None = None,
+) -> Program:
+    """
+    Lowers the main function of a module whose relay passes have run to kernel IR. `constants` are those of other
+    programs that it is kept with.
+    """
     progress("generate kernels")
     function = entry_function(module)
     return lower_function(
-        function, kernel_options(options), profile=options.profile, layouts=options.layouts
+        function,
+        kernel_options(options),
+        profile=options.profile,
+        layouts=options.layouts,
+        constants=constants,
     )
 
 
@@ -365,19 +373,38 @@ def build(
     """
     require_memory(program, options.limits)
     progress("convert to LLVM")
-    target = named_target(options.target)
     symbol = symbol_name(name)
-    module = program.module
     # NumPy copies the weights beside the interpreter.
     with ThreadPoolExecutor(1) as beside:
         constants = beside.submit(packed_constants, program)
-        convert_module(module, target.triple)
-        entry = f"{symbol}_step_all"
-        for op in module.ops:
-            if isinstance(op, llvm.FuncOp) and PUBLIC_ATTRIBUTE in op.attributes:
-                op.sym_name = StringAttr(entry)
-        text = module_text(module, target.triple).encode()
-    signature = Signature(
+        text = llvm_text(program, symbol, options)
+    signature = signature_of(program, symbol, options, scope)
+    return ModelCode(signature, text, machine_of(options), constants.result())
+
+
+def machine_of(options: CompileOptions) -> Machine:
+    """What code is generated for."""
+    target = named_target(options.target)
+    return Machine(target.triple, target.cpu, target.features)
+
+
+def llvm_text(program: Program, symbol: str, options: CompileOptions) -> bytes:
+    """The LLVM IR of a program, which is used up: its entry function `<symbol>_step_all`, and kernels of its own."""
+    module, target = program.module, named_target(options.target)
+    convert_module(module, target.triple)
+    entry = f"{symbol}_step_all"
+    for op in module.ops:
+        if isinstance(op, llvm.FuncOp) and PUBLIC_ATTRIBUTE in op.attributes:
+            op.sym_name = StringAttr(entry)
+    return module_text(module, target.triple).encode()
+
+
+def signature_of(
+    program: Program, symbol: str, options: CompileOptions, scope: Scope | None = None
+) -> Signature:
+    """What a program takes, returns and needs; with a `scope`, also what it finds out when it is called."""
+    target = named_target(options.target)
+    return Signature(
         symbol,
         tuple(map(tensor_spec, program.inputs)),
         tuple(map(tensor_spec, program.outputs)),
@@ -391,22 +418,6 @@ def build(
         program.loops,
         None if scope is None else open_lengths(program, scope, options.layouts.capacities),
     )
-    machine = Machine(target.triple, target.cpu, target.features)
-    return ModelCode(signature, text, machine, constants.result())
-
-
-def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
-    """The constants of a program, each in the order of elements that the kernels expect."""
-    constants = aligned_bytes(program.constant_bytes, "the constants of the program")
-    for constant in program.constants:
-        elements = constant_array(constant.op)
-        if constant.packing is not None:
-            elements = constant.packing.pack(elements)
-        place = constants[constant.offset : constant.offset + constant.size]
-        place.view(elements.dtype).reshape(elements.shape)[...] = elements
-        end = constant.offset + constant.size
-        constants[end : -(-end // ALIGNMENT) * ALIGNMENT] = 0  # What was in memory is not saved.
-    return constants
 
 
 def tensor_spec(port: Port) -> TensorSpec:

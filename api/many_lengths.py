@@ -13,15 +13,19 @@ and the program is one for the shapes of the call alone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.names import short_name
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.length_scope import LEAST, MOST, Pinned, Scope
 from xrelay.dialects.lengths import polynomial, symbol
+from xrelay.dialects.model_names import model_name
 from xrelay.dialects.polynomials import Polynomial, number
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.lengths import OpenLengths
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
     from xrelay.lowering.program.program import Program
 
 logger = logging.getLogger("xrelay.lengths")
+
+T = TypeVar("T")
+"""A program, in some form."""
 
 _Kind: TypeAlias = tuple[dict[str, InputValue], Layouts]
 """What programs for many lengths differ by."""
@@ -61,6 +68,7 @@ def open_lengths(program: Program, scope: Scope, capacities: Sequence[int] = ())
     }
     symbols = range(len(scope.symbols))
     bounds = [scope.atoms[symbol].bounds for symbol in symbols]
+    size = _planned(scope, polynomial(program.workspace_bytes))
     return OpenLengths(
         tuple(scope.symbols),
         tuple(places[(((symbol,), 1),)] for symbol in symbols),
@@ -70,7 +78,7 @@ def open_lengths(program: Program, scope: Scope, capacities: Sequence[int] = ())
         tuple(scope.table),
         tuple(shapes),
         tuple(map(_shape, program.outputs)),
-        _planned(scope, polynomial(program.workspace_bytes)),
+        size,
         (
             *(
                 f"{low:.0f} <= {name} <= {high:.0f}"
@@ -78,6 +86,8 @@ def open_lengths(program: Program, scope: Scope, capacities: Sequence[int] = ())
             ),
             *map(scope.condition, scope.conditions()),
         ),
+        (tuple(map(_shape_text, program.inputs)), tuple(map(_shape_text, program.outputs))),
+        scope.text(size),
     )
 
 
@@ -92,26 +102,119 @@ def _shape(port: Port) -> tuple[Polynomial, ...]:
     return tuple(map(polynomial, port.type.get_shape()))
 
 
-class ManyLengths:
-    """The programs of a dynamic model that serve many lengths. May be used by several threads at once."""
+def _shape_text(port: Port) -> tuple[str, ...]:
+    return tuple(map(str, port.type.get_shape()))
+
+
+def _asker(error: BaseException | None) -> str:
+    """
+    The operator that was being looked at when somebody asked for a number, as its code had it at hand; "" where there was
+    none.
+    """
+    while error is not None:
+        frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+        for frame in reversed(frames):
+            for name in ("op", "self", "node"):
+                found = frame.f_locals.get(name)
+                if isinstance(found, RelayOp):
+                    node = model_name(found)
+                    return short_name(found) + (f" '{node}'" if node is not None else "")
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+class Opener(Generic[T]):
+    """Makes programs with a symbol for each length that a model leaves open, but those that have to be numbers."""
 
     def __init__(
         self,
         inputs: Sequence[OpenTensor],
-        compiled: Callable[[Shapes, Layouts, Scope], Model],
+        compiled: Callable[[Shapes, Layouts, Scope], T],
         ranges: Ranges,
     ) -> None:
         """`compiled` makes a program for shapes and layouts with lengths of a scope. `ranges` says what lengths are between."""
         self._inputs = inputs
         self._compiled = compiled
         self._ranges = ranges
+        self.numbers: dict[str, str] = {}
+        """The symbols whose number something asks for, which it does for all lengths, and what does."""
+
+    def program(
+        self, shapes: Mapping[str, Known], layouts: Layouts = ROW_MAJOR
+    ) -> tuple[T, dict[str, str]] | None:
+        """
+        A new program for the shapes and others, and the lengths of 2 and more that are numbers in it, with what asks for
+        them; None where all lengths have to be numbers.
+
+        Raises DiagnosticException for shapes for which the model makes no sense.
+        """
+        numbers = dict(self.numbers)
+        while True:
+            scope = Scope()
+            given = self._opened(shapes, scope, numbers)
+            capacities = self._opened_capacities(layouts, scope, numbers)
+            if not scope.symbols:
+                return None
+            reason = ""
+            try:
+                program = self._compiled(given, capacities, scope)
+                if not scope.pinned:
+                    return program, numbers
+            except Exception as error:
+                # Where a number was asked for, what follows says nothing.
+                if not scope.pinned:
+                    raise
+                reason = _asker(error)
+            for each in sorted(scope.pinned):
+                numbers[scope.symbols[each]] = reason
+                if each in scope.asked:
+                    self.numbers[scope.symbols[each]] = reason
+
+    def _opened_capacities(
+        self, layouts: Layouts, scope: Scope, numbers: Container[str]
+    ) -> Layouts:
+        """The layouts with a symbol for the length of each array of the caller but those that have to be numbers."""
+        opened: list[int] = []
+        for i, length in enumerate(layouts.capacities):
+            name = f"capacity {i}"
+            is_open = name not in numbers and LEAST <= length <= MOST
+            opened.append(symbol(scope, name, length) if is_open else length)
+        return replace(layouts, capacities=tuple(opened))
+
+    def _opened(
+        self, shapes: Mapping[str, Known], scope: Scope, numbers: Container[str]
+    ) -> dict[str, Known]:
+        """The shapes with a symbol for each open length but those that have to be numbers."""
+        symbols: dict[str, int] = {}
+
+        def opened(spec: OpenTensor, axis: int, length: int) -> int:
+            name = spec.length_name(axis)
+            if name is None or name in numbers or not LEAST <= length <= MOST:
+                return length
+            if name not in symbols:
+                symbols[name] = symbol(scope, name, length, self._ranges.get(name))
+            return symbols[name]
+
+        given: dict[str, Known] = {}
+        for spec in self._inputs:
+            each = shapes[spec.name]
+            if not isinstance(each, InputValue):
+                each = tuple(opened(spec, axis, length) for axis, length in enumerate(each))
+            given[spec.name] = each
+        return given
+
+
+class ManyLengths:
+    """The programs of a dynamic model that serve many lengths. May be used by several threads at once."""
+
+    def __init__(self, opener: Opener[Model]) -> None:
+        """`opener` makes them."""
+        self._opener = opener
         self._lock = Lock()
         self._compiling = Lock()
         """One program is compiled at a time: it may serve those who wait."""
         self._programs: list[tuple[_Kind, Model]] = []
         """With the elements of inputs, and the layouts, that they were made for."""
-        self._numbers: set[str] = set()
-        """Symbols that could not stay open."""
 
     def model(self, shapes: Mapping[str, Known], layouts: Layouts = ROW_MAJOR) -> Model | None:
         """A model for shapes and layouts, on the code of a program for many; None where that cannot be."""
@@ -145,61 +248,10 @@ class ManyLengths:
 
     def _program(self, shapes: Mapping[str, Known], layouts: Layouts) -> Model | None:
         """A new program for the shapes and others; None where all lengths have to be numbers."""
-        numbers = set(self._numbers)
-        while True:
-            scope = Scope()
-            given = self._opened(shapes, scope, numbers)
-            capacities = self._opened_capacities(layouts, scope, numbers)
-            if not scope.symbols:
-                return None
-            try:
-                program = self._compiled(given, capacities, scope)
-                if not scope.pinned:
-                    return program
-            except DiagnosticException as error:
-                if not scope.pinned:
-                    # The message is that about numbers, which the caller compiles next.
-                    logger.info("no program for many lengths: %s", error)
-                    return None
-            except Exception:
-                # Where a number was asked for, what follows says nothing.
-                if not scope.pinned:
-                    raise
-            numbers |= {scope.symbols[each] for each in scope.pinned}
-            self._numbers |= {scope.symbols[each] for each in scope.asked}
-
-    def _opened_capacities(self, layouts: Layouts, scope: Scope, numbers: set[str]) -> Layouts:
-        """The layouts with a symbol for the length of each array of the caller but those that have to be numbers."""
-        opened: list[int] = []
-        for i, length in enumerate(layouts.capacities):
-            name = f"capacity {i}"
-            is_open = name not in numbers and LEAST <= length <= MOST
-            opened.append(symbol(scope, name, length) if is_open else length)
-        return replace(layouts, capacities=tuple(opened))
-
-    def _opened(
-        self, shapes: Mapping[str, Known], scope: Scope, numbers: set[str]
-    ) -> dict[str, Known]:
-        """The shapes with a symbol for each open length but those that have to be numbers."""
-        symbols: dict[str, int] = {}
-
-        def opened(spec: OpenTensor, axis: int, length: int) -> int:
-            dim = length if spec.dims is None else spec.dims[axis]
-            if isinstance(dim, int):
-                return length
-            name = dim or f"{spec.name}.{axis}"
-            if name in numbers:
-                return length
-            if not LEAST <= length <= MOST:
-                return length
-            if name not in symbols:
-                symbols[name] = symbol(scope, name, length, self._ranges.get(name))
-            return symbols[name]
-
-        given: dict[str, Known] = {}
-        for spec in self._inputs:
-            each = shapes[spec.name]
-            if not isinstance(each, InputValue):
-                each = tuple(opened(spec, axis, length) for axis, length in enumerate(each))
-            given[spec.name] = each
-        return given
+        try:
+            made = self._opener.program(shapes, layouts)
+        except DiagnosticException as error:
+            # The message is that about numbers, which the caller compiles next.
+            logger.info("no program for many lengths: %s", error)
+            return None
+        return None if made is None else made[0]

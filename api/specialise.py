@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -15,9 +15,10 @@ from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.errors import CompileError
-from xrelay.many_lengths import ManyLengths
+from xrelay.many_lengths import ManyLengths, Opener
 from xrelay.runtime.arguments import few, number_argument
-from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
+from xrelay.runtime.code import SavedCode
+from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, Specialisation
 from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.model import Model
 from xrelay.runtime.partitioned import PartitionedModel
@@ -67,10 +68,15 @@ def dynamic_model(
         [str | Path | ModelProto | ModuleOp, Shapes, Layouts], Model | PartitionedModel
     ],
     for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope], Model] | None,
+    for_file: Callable[
+        [str | Path | ModelProto | ModuleOp, UnknownDimensions, Sequence[Mapping[str, Known]]],
+        SavedCode,
+    ],
+    specialise_after: int = 0,
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
-    lengths as well, where there are such, and by `compiled` those for one combination. It keeps a copy of
+    lengths as well, where there are such, and by `compiled` those for one combination; by `for_file` those of a file, with those for some shapes among them. It keeps a copy of
     a model in memory, and of a file only the place: `run` raises CompileError when that has changed.
     """
     if isinstance(model, str | Path):
@@ -99,9 +105,19 @@ def dynamic_model(
         require_same()
         return make(source, shapes, layouts, scope)
 
-    many = ManyLengths(unknown.inputs, program_for_many, ranges)
+    def save(path: Path, specialisations: Sequence[Specialisation]) -> None:
+        require_same()
+        for_file(source, unknown, [each.shapes for each in specialisations]).save(path)
+
+    many = ManyLengths(Opener(unknown.inputs, program_for_many, ranges))
     return DynamicModel(
-        signature, program, values=unknown.values, for_many=many.model, ranges=ranges
+        signature,
+        program,
+        values=unknown.values,
+        for_many=many.model,
+        ranges=ranges,
+        save=save,
+        specialise_after=specialise_after,
     )
 
 

@@ -2,7 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -25,41 +26,32 @@ if TYPE_CHECKING:
     from llvmlite import binding
 
 
-class ModelCode:
-    """
-    A compiled model: the LLVM IR of its kernels and its entry function, its weights, and its
-    machine code, which is generated on first use.
-    """
+class SavedCode(ABC):
+    """What files of machine code are made of: LLVM IR, weights, and a description."""
 
-    def __init__(
-        self,
-        signature: Signature,
-        ir: bytes | memoryview,
-        machine: Machine,
-        constants: npt.NDArray[np.uint8],
-        machine_code: bytes | None = None,
-    ):
-        """
-        `ir` is text; it defines `<name>_step_all` and leaves the run-time support open.
-        `machine_code` is its object file, where that is known.
-        """
-        self.signature = signature
-        self.ir = ir
-        self.machine = machine
-        self.constants = constants
-        self._machine_code = machine_code
+    name: str
+    """What the names of its symbols begin with."""
+    machine: Machine
+    constants: npt.NDArray[np.uint8]
 
     @property
+    @abstractmethod
     def module(self) -> "binding.ModuleRef":
-        """The kernels, the entry function and the run-time support as LLVM's module."""
-        signature = self.signature
-        support = support_ir(
-            signature.name, signature.threads, self.machine.triple, profile=signature.profiled
-        )
-        hidden = (f"{signature.name}_step_all", *SUPPORT_FUNCTIONS)
-        from xrelay.runtime.llvm import linked
+        """The functions, with the run-time support, as LLVM's module."""
 
-        return linked(bytes(self.ir).decode(), support, hidden)
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What the file says of itself, as JSON."""
+
+    @property
+    @abstractmethod
+    def exported(self) -> Sequence[str]:
+        """The functions that a library offers."""
+
+    @abstractmethod
+    def header(self, digest: str) -> str:
+        """The C header of a file with this SHA-256 digest."""
 
     @property
     def llvm_ir(self) -> str:
@@ -68,22 +60,8 @@ class ModelCode:
 
         return portable_text(self.module)
 
-    @cached_property
-    def object(self) -> bytes:
-        """The object file of everything but the weights."""
-        if self._machine_code is not None:
-            return self._machine_code
-        from xrelay.runtime.llvm import emit_object
-
-        return emit_object(self.module, self.machine)
-
     def save(self, path: Path) -> None:
         """See Model.save."""
-        if self.signature.lengths is not None:
-            raise ModelError(
-                f"model '{self.signature.name}' has code for many lengths, which is not saved: take one for some "
-                "by DynamicModel.specialise"
-            )
         writers: dict[str, Callable[[Path], None]] = {
             ".so": self._save_library,
             ".o": self._save_object,
@@ -105,11 +83,11 @@ class ModelCode:
         write_files({weights: self.constants.data, path: self.llvm_ir.encode()})
 
     def _object_with_weights(self, *, library: bool) -> bytes:
-        name = self.signature.name
+        name = self.name
         with tempfile.TemporaryDirectory() as folder:
             weights, metadata = Path(folder, "weights"), Path(folder, "metadata")
             weights.write_bytes(self.constants.data)
-            metadata.write_bytes(self.signature.to_json().encode() + b"\0")
+            metadata.write_bytes(self.description.encode() + b"\0")
             labels = dict.fromkeys([f"{name}_metadata"] + ["xrelay_metadata"] * library)
             lines = [
                 ".section .rodata",
@@ -132,15 +110,84 @@ class ModelCode:
 
     def _save_library(self, path: Path) -> None:
         code = self._object_with_weights(library=True)
-        name = self.signature.name
-        exported = [f"{name}_run", f"{name}_constants", f"{name}_metadata", "xrelay_metadata"]
-        if self.signature.has_team:
-            exported += [f"{name}_{each}" for each in TEAM_FUNCTIONS]
-        self._write_with_header(path, sealed(link_shared_library(code, dict.fromkeys(exported))))
+        data = [f"{self.name}_constants", f"{self.name}_metadata", "xrelay_metadata"]
+        exported = dict.fromkeys([*self.exported, *data])
+        self._write_with_header(path, sealed(link_shared_library(code, exported)))
 
     def _write_with_header(self, path: Path, data: bytes) -> None:
-        header = c_header(self.signature, sha256(data).hexdigest())
+        header = self.header(sha256(data).hexdigest())
         write_files({path.with_suffix(".h"): header.encode(), path: data})
+
+
+class ModelCode(SavedCode):
+    """
+    A compiled model: the LLVM IR of its kernels and its entry function, its weights, and its
+    machine code, which is generated on first use.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        ir: bytes | memoryview,
+        machine: Machine,
+        constants: npt.NDArray[np.uint8],
+        machine_code: bytes | None = None,
+    ):
+        """
+        `ir` is text; it defines `<name>_step_all` and leaves the run-time support open.
+        `machine_code` is its object file, where that is known.
+        """
+        self.name = signature.name
+        self.signature = signature
+        self.ir = ir
+        self.machine = machine
+        self.constants = constants
+        self._machine_code = machine_code
+
+    @property
+    def module(self) -> "binding.ModuleRef":
+        """The kernels, the entry function and the run-time support as LLVM's module."""
+        signature = self.signature
+        support = support_ir(
+            signature.name, signature.threads, self.machine.triple, profile=signature.profiled
+        )
+        hidden = (f"{signature.name}_step_all", *SUPPORT_FUNCTIONS)
+        from xrelay.runtime.llvm import linked
+
+        return linked([bytes(self.ir).decode(), support], hidden)
+
+    @property
+    def description(self) -> str:
+        """The signature."""
+        return self.signature.to_json()
+
+    @property
+    def exported(self) -> Sequence[str]:
+        """The functions of a library."""
+        team = TEAM_FUNCTIONS if self.signature.has_team else ()
+        return [f"{self.name}_{each}" for each in ("run", *team)]
+
+    def header(self, digest: str) -> str:
+        """The C header."""
+        return c_header(self.signature, digest)
+
+    @cached_property
+    def object(self) -> bytes:
+        """The object file of everything but the weights."""
+        if self._machine_code is not None:
+            return self._machine_code
+        from xrelay.runtime.llvm import emit_object
+
+        return emit_object(self.module, self.machine)
+
+    def save(self, path: Path) -> None:
+        """See Model.save."""
+        if self.signature.lengths is not None:
+            raise ModelError(
+                f"model '{self.signature.name}' is the code of a dynamic model at some lengths: save that by "
+                "DynamicModel.save, or take a program for these lengths alone by DynamicModel.specialise"
+            )
+        super().save(path)
 
 
 TEAM_FUNCTIONS = ("run_on", "team_create", "team_destroy", "team_stamps")

@@ -149,9 +149,11 @@ class Executor:
         address: Address,
         constants: int,
         owner: object,
+        entry: int | None = None,
     ):
         """
         `owner` keeps the machine code and the constants valid. Code for many lengths runs at some by what `at` returns.
+        `entry` is the address of the program to run, for code that has several.
         """
         name = signature.name
         self._pool = _Pool(signature, address, owner)
@@ -162,6 +164,7 @@ class Executor:
         self._owner = owner
         self._lengths: npt.NDArray[np.int64] | None = None
         """The table that code for many lengths reads."""
+        self._entry = () if entry is None else (entry,)
         self._tables: tuple[int, ...] = ()
         """What the code takes behind the inputs."""
         self._run = RUN(address(f"{name}_run"))
@@ -172,7 +175,7 @@ class Executor:
     def at(self, lengths: npt.NDArray[np.int64], workspace_bytes: int) -> Executor:
         """The same code at other lengths, with the workspaces and teams of this one."""
         other = copy(self)
-        other._lengths, other._tables = lengths, (address_of(lengths),)
+        other._lengths, other._tables = lengths, (address_of(lengths), *self._entry)
         other._workspace_bytes = workspace_bytes
         return other
 

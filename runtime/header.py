@@ -24,7 +24,7 @@ def c_header(signature: Signature, digest: str) -> str:
         f'#define {name.upper()}_SHA256 "{digest}"\n\n'
         f"extern const unsigned char {name}_constants[];\n"
         f"extern const char {name}_metadata[];\n\n"
-        f"/* Call as {name}_run(inputs, outputs, {name}_constants, workspace).{_RUN_NOTE * signature.has_team} */\n"
+        f"/* Call as {name}_run(inputs, outputs, {name}_constants, workspace).{RUN_NOTE * signature.has_team} */\n"
         f"void {name}_run(const void *const *inputs, void *const *outputs,\n"
         "                const void *constants, void *workspace);\n\n"
         f"{_team_functions(signature) if signature.has_team else ''}"
@@ -33,11 +33,12 @@ def c_header(signature: Signature, digest: str) -> str:
     )
 
 
-_RUN_NOTE = """
+RUN_NOTE = """
  *
  * Runs on a team that the process keeps for this model and that the first call starts. While
  * another call uses it, or where threads cannot be started, runs on the calling thread alone, with
  * the same result."""
+"""What the header says of the function that runs a model with threads."""
 
 
 def _team_functions(signature: Signature) -> str:
@@ -56,6 +57,12 @@ def _team_functions(signature: Signature) -> str:
 
 
 def _listing(title: str, specs: tuple[TensorSpec, ...]) -> str:
-    shown = ["".join(c if c.isprintable() else repr(c)[1:-1] for c in str(spec)) for spec in specs]
-    rows = [f" *   {title}[{i}]: {spec}\n" for i, spec in enumerate(shown)]
-    return "".join(rows).replace("*/", "* /").replace("/*", "/ *")
+    return "".join(
+        f" *   {title}[{i}]: {comment_text(str(spec))}\n" for i, spec in enumerate(specs)
+    )
+
+
+def comment_text(text: str) -> str:
+    """Text of a model as a comment of C can have it."""
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return shown.replace("*/", "* /").replace("/*", "/ *")

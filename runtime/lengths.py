@@ -63,6 +63,10 @@ class OpenLengths:
     workspace_bytes: Polynomial
     conditions: tuple[str, ...] = ()
     """The guards, for people."""
+    texts: tuple[tuple[tuple[str, ...], ...], ...] = ((), ())
+    """The shapes of inputs and outputs, for people."""
+    workspace_text: str = ""
+    """The bytes of the workspace, for people."""
 
     def to_data(self) -> dict[str, object]:
         """As JSON has it."""
@@ -71,7 +75,9 @@ class OpenLengths:
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> OpenLengths:
         """Reads what `to_data` wrote, with lists for tuples. Raises TypeError or KeyError for anything else."""
-        return OpenLengths(**{each.name: _frozen(data[each.name]) for each in fields(OpenLengths)})
+        found = OpenLengths(**{each.name: _frozen(data[each.name]) for each in fields(OpenLengths)})
+        _check(found)
+        return found
 
     def at(self, shapes: Sequence[Sequence[int]]) -> KnownLengths | None:
         """What follows from the shapes of all inputs; None when the program does not serve them."""
@@ -79,12 +85,9 @@ class OpenLengths:
         pairs = zip(symbols, self.bounds, strict=True)
         if not all(least <= each <= most for each, (least, most) in pairs):
             return None
-        atoms = list(symbols)
-        for operation, left, right in self.atoms:
-            first, second = value_of(left, atoms), value_of(right, atoms)
-            if operation == "div" and second <= 0:
-                return None
-            atoms.append(OPERATIONS[operation](first, second))
+        atoms = self.atoms_at(symbols)
+        if atoms is None:
+            return None
         if not all(RELATIONS[relation](value_of(each, atoms), 0) for each, relation in self.guards):
             return None
 
@@ -100,6 +103,16 @@ class OpenLengths:
         )
         fits = all(abs(each) < MOST_NUMBER for each in (*found.table, found.workspace_bytes))
         return found if fits and inputs == tuple(map(tuple, shapes)) else None
+
+    def atoms_at(self, symbols: Sequence[int]) -> list[int] | None:
+        """What polynomials are computed from, at some values of the symbols; None where something is divided by 0 or less."""
+        atoms = list(symbols)
+        for operation, left, right in self.atoms:
+            first, second = value_of(left, atoms), value_of(right, atoms)
+            if operation == "div" and second <= 0:
+                return None
+            atoms.append(OPERATIONS[operation](first, second))
+        return atoms
 
 
 @dataclass(frozen=True)
@@ -122,3 +135,51 @@ def value_of(polynomial: Polynomial, atoms: Sequence[int]) -> int:
 def _frozen(data: object) -> Any:
     """Lists within each other as tuples."""
     return tuple(map(_frozen, cast(list[object], data))) if isinstance(data, list) else data
+
+
+def _check(lengths: OpenLengths) -> None:
+    """Raises TypeError for what `to_data` does not write."""
+    symbols, atoms = len(lengths.symbols), len(lengths.symbols) + len(lengths.atoms)
+    _require(_are(str, *lengths.symbols, *lengths.conditions, lengths.workspace_text), "a text")
+    _require(len(lengths.sources) == len(lengths.bounds) == symbols, "the symbols")
+    for pair in (*lengths.sources, *lengths.bounds):
+        _require(len(pair) == 2 and _are(int, *pair), "a pair of numbers")
+    for number, axis in lengths.sources:
+        _require(0 <= number < len(lengths.inputs), "the input of a symbol")
+        _require(0 <= axis < len(lengths.inputs[number]), "the axis of a symbol")
+    for place, (operation, left, right) in enumerate(lengths.atoms, symbols):
+        _require(operation in OPERATIONS, "an operation")
+        _require(_is_sum(left, place) and _is_sum(right, place), "the operand of an operation")
+    for value, relation in lengths.guards:
+        _require(relation in RELATIONS and _is_sum(value, atoms), "a condition")
+    shapes = *lengths.inputs, *lengths.outputs
+    for value in (*lengths.table, *(each for shape in shapes for each in shape)):
+        _require(_is_sum(value, atoms), "a number")
+    _require(_is_sum(lengths.workspace_bytes, atoms), "the size of the workspace")
+    _require(len(lengths.texts) == 2, "the texts of shapes")
+    for side in lengths.texts:
+        _require(all(_are(str, *shape) for shape in side), "the text of a shape")
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise TypeError(f"{what} is damaged")
+
+
+def _are(type_: type, *values: object) -> bool:
+    return all(type(each) is type_ for each in values)
+
+
+def _is_sum(value: object, atoms: int) -> bool:
+    """Whether this is a sum of products of the first atoms."""
+    if not isinstance(value, tuple):
+        return False
+    for each in cast(tuple[object, ...], value):
+        if not isinstance(each, tuple) or len(cast(tuple[object, ...], each)) != 2:
+            return False
+        product, factor = cast(tuple[object, object], each)
+        if not isinstance(product, tuple) or type(factor) is not int or abs(factor) > MOST_NUMBER:
+            return False
+        if not all(type(i) is int and 0 <= i < atoms for i in cast(tuple[object, ...], product)):
+            return False
+    return True

@@ -37,15 +37,16 @@ def code_generator(machine: Machine, *, optimization: int = 2) -> binding.Target
     )
 
 
-def linked(llvm_ir: str, support: str, hidden: Iterable[str]) -> binding.ModuleRef:
+def linked(parts: Sequence[str], hidden: Iterable[str]) -> binding.ModuleRef:
     """
-    A model's module and its run-time support as one, in which the functions `hidden` are internal.
+    A model's modules, as text, and its run-time support as one, in which the functions `hidden` are internal.
 
     Raises ModelError when LLVM does not accept it.
     """
     try:
-        module = binding.parse_assembly(llvm_ir)
-        module.link_in(binding.parse_assembly(support))
+        module = binding.parse_assembly(parts[0])
+        for each in parts[1:]:
+            module.link_in(binding.parse_assembly(each))
         names = set(hidden)
         for function in module.functions:
             if function.name in names and not function.is_declaration:

@@ -17,7 +17,6 @@ from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Binding, Executor, allocated
 from xrelay.runtime.host import missing_features
 from xrelay.runtime.layouts import ROW_MAJOR, layouts_of
-from xrelay.runtime.library import LoadedLibrary
 from xrelay.runtime.machine import Address
 from xrelay.runtime.machine_code import load_code
 from xrelay.runtime.memory import (
@@ -271,23 +270,3 @@ def symbol_name(text: str) -> str:
     """A C identifier for a model's name."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII)
     return f"model_{name}" if not name or name[0].isdigit() else name
-
-
-def load(path: str | Path) -> Model:
-    """
-    A model that `Model.save` wrote as a shared library.
-
-    The library is machine code and runs with your rights: load only files that you trust.
-
-    Raises ModelError for anything else.
-    """
-    path = path_argument("path", path, ModelError)
-    if path.suffix == ".o":
-        raise ModelError(
-            f"'{path}' is an object file, which is for linking; expected a shared library, which "
-            "Model.save('NAME.so') writes"
-        )
-    library = LoadedLibrary(path)
-    signature = Signature.from_json(library.metadata)
-    constants = library.address(f"{signature.name}_constants")
-    return Model(signature, library.address, constants, (library,), None)

@@ -53,6 +53,11 @@ class OpenTensor:
         """Whether something is unknown."""
         return self.dims is None or any(isinstance(dim, str) for dim in self.dims)
 
+    def length_name(self, axis: int) -> str | None:
+        """What an unknown length goes by: its name in the model, or the input and the axis; None for a known one."""
+        dim = "" if self.dims is None else self.dims[axis]
+        return (dim or f"{self.name}.{axis}") if isinstance(dim, str) else None
+
     def describes(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether an array has this dtype, and this shape as far as it is known."""
         if array.dtype != self.dtype or self.dims is None:
@@ -288,8 +293,17 @@ class Signature:
         try:
             data: object = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise _damage(str(error)) from error
-        given = _Fields(data)
+            raise damage(str(error)) from error
+        return Signature.from_data(data)
+
+    @staticmethod
+    def from_data(data: object) -> "Signature":
+        """
+        Reads what is in the text that `to_json` wrote.
+
+        Raises ModelError for anything else.
+        """
+        given = Fields(data)
         if (version := given.number("format")) != FORMAT_VERSION:
             raise ModelError(f"the model has format {version}, this version reads {FORMAT_VERSION}")
         signature = Signature(
@@ -299,18 +313,18 @@ class Signature:
             given.number("constant_bytes"),
             given.number("workspace_bytes"),
             given.text("target"),
-            tuple(_checked("a feature", each, str) for each in given.listed("features")),
+            tuple(checked("a feature", each, str) for each in given.listed("features")),
             given.number("threads", 1, MAX_THREADS),
             tuple(map(_step, given.listed("steps"))),
-            _checked("'profiled'", given.data.get("profiled"), bool),
-            _checked("'loops'", given.data.get("loops"), bool),
+            checked("'profiled'", given.data.get("profiled"), bool),
+            checked("'loops'", given.data.get("loops"), bool),
             _lengths(given.data.get("lengths")),
         )
         for what, specs in (("inputs", signature.inputs), ("outputs", signature.outputs)):
             if len({spec.name for spec in specs}) < len(specs):
-                raise _damage(f"two {what} have the same name")
+                raise damage(f"two {what} have the same name")
         if signature.outputs and not signature.steps:
-            raise _damage("it has outputs, and no steps that compute them")
+            raise damage("it has outputs, and no steps that compute them")
         return signature
 
 
@@ -327,14 +341,15 @@ def taken_inputs(inputs: Mapping[str, _T], known: Mapping[str, object]) -> dict[
     }
 
 
-def _damage(reason: str) -> ModelError:
+def damage(reason: str) -> ModelError:
+    """The error for a description that is not one."""
     return ModelError(f"the model's description is damaged: {reason}")
 
 
-def _checked(what: str, value: object, type_: type[_T]) -> _T:
+def checked(what: str, value: object, type_: type[_T]) -> _T:
     """A value of exactly this type: `true` does not count as a number."""
     if type(value) is not type_:
-        raise _damage(f"{what} is {value!r:.100}, expected a JSON {_JSON_NAMES[type_]}")
+        raise damage(f"{what} is {value!r:.100}, expected a JSON {_JSON_NAMES[type_]}")
     return cast(_T, value)
 
 
@@ -347,54 +362,63 @@ _JSON_NAMES: dict[type, str] = {
 }
 
 
-def _number(what: str, value: object, low: int = 0, high: int = MAX_BYTES) -> int:
-    number = _checked(what, value, int)
+def whole_number(what: str, value: object, low: int = 0, high: int = MAX_BYTES) -> int:
+    """A whole number of a description that is in some range. Raises ModelError for anything else."""
+    number = checked(what, value, int)
     if not low <= number <= high:
-        raise _damage(f"{what} is {number}, expected {low} to {high}")
+        raise damage(f"{what} is {number}, expected {low} to {high}")
     return number
 
 
-class _Fields:
+class Fields:
     """A JSON object whose fields are checked as they are read."""
 
     def __init__(self, data: object):
-        self.data = cast(dict[str, object], _checked("a description", data, dict))
+        self.data = cast(dict[str, object], checked("a description", data, dict))
 
     def text(self, name: str) -> str:
-        return _checked(f"'{name}'", self.data.get(name), str)
+        """A text."""
+        return checked(f"'{name}'", self.data.get(name), str)
 
     def identifier(self, name: str) -> str:
         """The beginning of names of symbols."""
         text = self.text(name)
         if not (text.isascii() and text.isidentifier()):
-            raise _damage(f"'{name}' is {text!r:.100}, which is no name for symbols")
+            raise damage(f"'{name}' is {text!r:.100}, which is no name for symbols")
         return text
 
     def number(self, name: str, low: int = 0, high: int = MAX_BYTES) -> int:
-        return _number(f"'{name}'", self.data.get(name), low, high)
+        """A whole number in some range."""
+        return whole_number(f"'{name}'", self.data.get(name), low, high)
 
     def listed(self, name: str) -> list[object]:
-        return cast(list[object], _checked(f"'{name}'", self.data.get(name), list))
+        """An array."""
+        return cast(list[object], checked(f"'{name}'", self.data.get(name), list))
 
 
 def _lengths(data: object) -> OpenLengths | None:
     if data is None:
         return None
     try:
-        return OpenLengths.from_data(cast(dict[str, Any], _checked("'lengths'", data, dict)))
-    except (TypeError, KeyError) as error:
-        raise _damage(f"'lengths': {error}") from error
+        return OpenLengths.from_data(cast(dict[str, Any], checked("'lengths'", data, dict)))
+    except (TypeError, KeyError, ValueError) as error:
+        raise damage(f"'lengths': {error}") from error
 
 
 def _tensor(data: object) -> TensorSpec:
-    given = _Fields(data)
+    given = Fields(data)
     name = given.text("name")
-    shape = tuple(_number(f"the shape of '{name}'", each) for each in given.listed("shape"))
-    if given.text("dtype") not in _DTYPES | _STORED:
-        raise _damage(f"the dtype of '{name}' is '{given.text('dtype'):.100}'")
-    spec = TensorSpec(name, shape, named_dtype(given.text("dtype")))
-    _number(f"the size of '{name}'", spec.size)
+    shape = tuple(whole_number(f"the shape of '{name}'", each) for each in given.listed("shape"))
+    spec = TensorSpec(name, shape, dtype_named(name, given.text("dtype")))
+    whole_number(f"the size of '{name}'", spec.size)
     return spec
+
+
+def dtype_named(name: str, dtype: str) -> np.dtype[Any]:
+    """The dtype of a tensor in a description. Raises ModelError for one that there is none of."""
+    if dtype not in _DTYPES | _STORED:
+        raise damage(f"the dtype of '{name}' is '{dtype:.100}'")
+    return named_dtype(dtype)
 
 
 _DTYPES = frozenset(
@@ -433,18 +457,18 @@ def named_dtype(name: str) -> np.dtype[Any]:
 
 
 def _step(data: object) -> StepSpec:
-    values = cast(list[object], _checked("a step", data, list))
+    values = cast(list[object], checked("a step", data, list))
     if len(values) != len(fields(StepSpec)):
-        raise _damage(f"a step has {len(values)} entries, expected {len(fields(StepSpec))}")
+        raise damage(f"a step has {len(values)} entries, expected {len(fields(StepSpec))}")
     name, flops, size, implementation, nodes = values
     return StepSpec(
-        _checked("the name of a step", name, str),
+        checked("the name of a step", name, str),
         # These count operations, not addresses, so they may be larger.
-        _number("the operations of a step", flops, high=2**63),
-        _number("the bytes of a step", size, high=2**63),
-        _checked("the implementation of a step", implementation, str),
+        whole_number("the operations of a step", flops, high=2**63),
+        whole_number("the bytes of a step", size, high=2**63),
+        checked("the implementation of a step", implementation, str),
         tuple(
-            _checked("a node of a step", each, str)
-            for each in cast(list[object], _checked("the nodes of a step", nodes, list))
+            checked("a node of a step", each, str)
+            for each in cast(list[object], checked("the nodes of a step", nodes, list))
         ),
     )

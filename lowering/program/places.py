@@ -73,11 +73,37 @@ class _Buffer:
         self.first, self.last = min(self.first, first), max(self.last, last)
 
 
+@dataclass(eq=False)
+class Constants:
+    """The constants of a program, or of several that are kept together: equal ones share their place."""
+
+    placed: dict[Hashable, ConstantData] = field(default_factory=dict[Hashable, ConstantData])
+    bytes: int = 0
+
+    def place(self, op: ConstantOp, packing: Packing | None) -> ConstantData:
+        """The place of a constant in some order of elements."""
+        key = (op.value, op.result.type, packing)
+        known = self.placed.get(key)
+        if known is None:
+            type_ = op.result.type
+            size = byte_size(type_)
+            if packing is not None:
+                own = element(type_.element_type).bytes
+                size = packing.elements(type_.get_shape()) * packing.element_bytes(own)
+            known = self.placed[key] = ConstantData(self.bytes, op, size, packing)
+            self.bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        return known
+
+
 class Places:
     """The tensors that have places so far."""
 
     def __init__(
-        self, plan: StoragePlan, wanted: Mapping[Leaf, Storage], targets: Mapping[Leaf, Leaf]
+        self,
+        plan: StoragePlan,
+        wanted: Mapping[Leaf, Storage],
+        targets: Mapping[Leaf, Leaf],
+        constants: Constants,
     ):
         self.plan = plan
         self.wanted = wanted
@@ -87,8 +113,7 @@ class Places:
         self.storage: dict[Leaf, Storage] = {}
         self.placed: list[tuple[Leaf, int]] = []
         """The tensors that steps write, in order, each with the number of the first step."""
-        self.constants: dict[Hashable, ConstantData] = {}
-        self.constant_bytes = 0
+        self.constants = constants
         self.steps = 0
         """The number of the next step."""
         self._buffers: list[_Buffer] = []
@@ -118,17 +143,7 @@ class Places:
 
     def constant(self, op: ConstantOp, packing: Packing | None = None) -> Storage:
         """A place among the constants; equal ones share it."""
-        key = (op.value, op.result.type, packing)
-        known = self.constants.get(key)
-        if known is None:
-            type_ = op.result.type
-            size = byte_size(type_)
-            if packing is not None:
-                own = element(type_.element_type).bytes
-                size = packing.elements(type_.get_shape()) * packing.element_bytes(own)
-            known = self.constants[key] = ConstantData(self.constant_bytes, op, size, packing)
-            self.constant_bytes += -(-size // ALIGNMENT) * ALIGNMENT
-        return Storage("constant", known.offset)
+        return Storage("constant", self.constants.place(op, packing).offset)
 
     def new_buffer(self, size: int, before: int = 0) -> Storage:
         """A buffer of the workspace."""

@@ -36,14 +36,22 @@ from xrelay.lowering.program.control_flow import check_flow
 from xrelay.lowering.program.entry import WORDS, declarations, may_last, within, write_entry
 from xrelay.lowering.program.lower import Lowering, branch_targets, returned
 from xrelay.lowering.program.options import KernelOptions
-from xrelay.lowering.program.places import ConstantData, PlacedTensor, Places
+from xrelay.lowering.program.places import ConstantData, Constants, PlacedTensor, Places
 from xrelay.lowering.program.planning import plan_storage
 from xrelay.lowering.program.selection import select_strategies
 from xrelay.lowering.program.steps import Step
 from xrelay.lowering.program.storage import Storage, origin
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 
-__all__ = ["ConstantData", "PlacedBuffer", "PlacedTensor", "Program", "Step", "lower_function"]
+__all__ = [
+    "ConstantData",
+    "Constants",
+    "PlacedBuffer",
+    "PlacedTensor",
+    "Program",
+    "Step",
+    "lower_function",
+]
 
 WORKSPACE_ATTRIBUTE = "xrelay.workspace_bytes"
 CONSTANT_BYTES_ATTRIBUTE = "xrelay.constant_bytes"
@@ -92,11 +100,13 @@ def lower_function(
     *,
     profile: bool = False,
     layouts: Layouts = ROW_MAJOR,
+    constants: Constants | None = None,
 ) -> Program:
     """
     Lowers a relay function with static shapes, whose operators are computed as it states; what it
     does not state is chosen, and written into it. `profile` makes the program take the time of its
-    steps. `layouts` says where inputs and outputs lie that are not row-major in memory of their own.
+    steps. `layouts` says where inputs and outputs lie that are not row-major in memory of their own. `constants`
+    are those of other programs that this one is kept with.
 
     Raises DiagnosticException for what has no code: functions as values, calls, data types,
     unknown dimensions, operators of other dialects, dtypes without kernels.
@@ -115,7 +125,8 @@ def lower_function(
     block = function.body.block
     targets = branch_targets(block, wanted)
     plan = plan_storage(block, choices, {**wanted, **targets}, memory)
-    lowering = Lowering(options, choices, Places(plan, wanted, targets), memory.rests)
+    kept = Constants() if constants is None else constants
+    lowering = Lowering(options, choices, Places(plan, wanted, targets, kept), memory.rests)
     lowering.run(function)
     name = function.sym_name.data
     return _finish(lowering, name, inputs, outputs, layouts, profile=profile)
@@ -164,9 +175,9 @@ def _finish(
             entry,
         ]
     )
-    constants = tuple(places.constants.values())
+    constants = tuple(places.constants.placed.values())
     module.attributes[WORKSPACE_ATTRIBUTE] = IntegerAttr(hint(plan.size) + words, i64)
-    module.attributes[CONSTANT_BYTES_ATTRIBUTE] = IntegerAttr(places.constant_bytes, i64)
+    module.attributes[CONSTANT_BYTES_ATTRIBUTE] = IntegerAttr(places.constants.bytes, i64)
     module.attributes[CONSTANTS_ATTRIBUTE] = ArrayAttr(map(_constant_entry, constants))
     tensors = places.tensors()
     return Program(
@@ -175,7 +186,7 @@ def _finish(
         inputs,
         outputs,
         constants,
-        places.constant_bytes,
+        places.constants.bytes,
         plan.size + words,
         tuple(call.step for call in lowering.calls),
         tuple(

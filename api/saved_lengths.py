@@ -1,0 +1,379 @@
+"""
+The programs for many lengths that a file holds: enough for what it is to serve, compiled together, with the weights once.
+
+    seq from 1 to 512      seq = 256         ──► 6 <= seq <= 512
+                           seq = 1           ──► seq == 1
+                           seq = 5           ──► 2 <= seq <= 5      what conditions leave out of a range
+
+Lengths of 0 and 1 have programs of their own, as everywhere. A dimension whose number something asks for has a program
+for each of its lengths, where the range has few of them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.analysis.facts.ports import entry_function
+from xrelay.compiler import (
+    check_tuples,
+    generate,
+    kernel_options,
+    llvm_text,
+    machine_of,
+    read_model,
+    relay_passes,
+    run_passes,
+    signature_of,
+)
+from xrelay.deep import with_room
+from xrelay.dialects.length_scope import LEAST, MOST, Scope
+from xrelay.dialects.polynomials import Polynomial, number
+from xrelay.errors import OptionError
+from xrelay.lowering.program.program import Constants, Program
+from xrelay.lowering.program.selection import KnownParameters, use_known_parameters
+from xrelay.many_lengths import Opener
+from xrelay.memory import packed_constants, require_memory
+from xrelay.options import CompileOptions, Progress, silent
+from xrelay.program_weights import require_weights
+from xrelay.runtime.arguments import few
+from xrelay.runtime.dimensions.code import ManyCode
+from xrelay.runtime.dimensions.functions import program_name
+from xrelay.runtime.dimensions.interface import (
+    OpenDimension,
+    OpenInterface,
+    lengths_of,
+    open_dimensions,
+)
+from xrelay.runtime.layouts import Layouts
+from xrelay.runtime.lengths import OpenLengths
+from xrelay.runtime.model import symbol_name
+from xrelay.runtime.signature import Known, OpenTensor, Shapes, Signature, UnknownDimensions
+from xrelay.specialise import require_known_inputs
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from xdsl.dialects.builtin import ModuleOp
+
+T = TypeVar("T")
+
+logger = logging.getLogger("xrelay.lengths")
+
+MOST_SAVED = 16
+"""Programs of a file."""
+USUAL = 37
+"""The length that a dimension without a range is compiled at: other numbers of models are hardly ever the same."""
+GREATEST_USUAL = 256
+"""The same for one with a range, whose middle may be larger."""
+
+
+def compile_many(
+    model: str | Path | ModelProto | ModuleOp,
+    unknown: UnknownDimensions,
+    options: CompileOptions,
+    progress: Progress = silent,
+    known: Sequence[Mapping[str, Known]] = (),
+) -> ManyCode:
+    """
+    The machine code of a model that leaves dimensions open: for what its ranges say, for lengths of 1 and longer ones
+    of dimensions without a range, and for the shapes that are `known` to come, the last ones first.
+
+    Raises OptionError for inputs of unknown rank, or whose elements decide about dimensions, where a dimension takes a
+    program for each of many lengths, and what `xrelay.compile` raises.
+    """
+    require_lengths_alone(unknown)
+    try:
+        return with_room(lambda: _Saving(model, unknown, options, progress).code(known))
+    except UnknownDimensions as more:
+        require_lengths_alone(more)
+        raise
+
+
+def require_lengths_alone(unknown: UnknownDimensions) -> None:
+    """Raises OptionError where more than lengths is open."""
+    left = [each for each in unknown.inputs if each.dims is None or each.name in unknown.values]
+    if left:
+        raise OptionError(
+            f"there is no program for each rank or all elements of inputs, which the model leaves open: {few(left)}; state "
+            "them by shapes="
+        )
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A program, and all constants so far."""
+
+    signature: Signature
+    ir: bytes
+    program: Program
+    constants: Constants
+    parameters: KnownParameters
+    """Of the programs for many lengths so far, by weights."""
+
+
+class _Saving:
+    """Programs that are compiled to be kept together."""
+
+    def __init__(
+        self,
+        model: str | Path | ModelProto | ModuleOp,
+        unknown: UnknownDimensions,
+        options: CompileOptions,
+        progress: Progress,
+    ):
+        self.model = model
+        self.unknown = unknown
+        self.options = options
+        self.progress = progress
+        self.made: list[_Made] = []
+        self.lengths: list[dict[str, int]] = []
+        """Of each program those that it was compiled at."""
+        self.opener = Opener(unknown.inputs, self.compiled, unknown.ranges)
+        self.dimensions = open_dimensions(unknown.inputs)
+
+    def code(self, known: Sequence[Mapping[str, Known]]) -> ManyCode:
+        """All programs."""
+        given = [self.lengths_in(shapes) for shapes in reversed(known)]
+        first = self.first(given)
+        for lengths in given:
+            self.serve(lengths)
+        for lengths in self.combinations(first, given):
+            self.try_to_serve(lengths)
+        for lengths in self.ends():
+            self.try_to_serve(lengths)
+        signatures = tuple(each.signature for each in self.made)
+        last = self.made[-1]
+        outputs = tuple(_output(signatures, i) for i in range(len(last.signature.outputs)))
+        interface = OpenInterface(
+            last.signature.name, self.unknown.inputs, outputs, self.unknown.ranges, signatures
+        )
+        irs = [each.ir for each in self.made]
+        return ManyCode(interface, irs, machine_of(self.options), packed_constants(last.program))
+
+    # -- which lengths ----------------------------------------------------------------------------
+
+    def first(self, given: Sequence[dict[str, int]]) -> dict[str, int]:
+        """Lengths that have a program now: those of the last call, or usual ones."""
+        if not given:
+            return at_usual_lengths(self.unknown, self.serve)[1]
+        self.serve(given[0])
+        return given[0]
+
+    def range_of(self, dimension: OpenDimension) -> tuple[int, int]:
+        """What the length of a dimension is between; where that is not stated, it is 1 or more."""
+        return self.unknown.ranges.get(dimension.name, (1, MOST))
+
+    def combinations(
+        self, first: Mapping[str, int], given: Sequence[Mapping[str, int]]
+    ) -> list[dict[str, int]]:
+        """What else has to be served, those first that differ least from the lengths that are served already."""
+        choices = [self.choices(each, first[each.name], given) for each in self.dimensions]
+        found = [dict(zip(first, each, strict=True)) for each in product(*choices)]
+        return sorted(found, key=lambda each: sum(each[name] != first[name] for name in first))
+
+    def choices(
+        self, dimension: OpenDimension, usual: int, given: Sequence[Mapping[str, int]]
+    ) -> list[int]:
+        """
+        The usual length of a dimension, and those of 0 and 1 in its range; all of the range, or all that came, where
+        programs need the number.
+        """
+        name, (least, most) = dimension.name, self.range_of(dimension)
+        if name not in self.opener.numbers:
+            special = (1, 0) if name in self.unknown.ranges else (1,)
+            return list(
+                dict.fromkeys([usual, *(each for each in special if least <= each <= most)])
+            )
+        if name in self.unknown.ranges and most - least < MOST_SAVED:
+            return list(range(least, most + 1))
+        if given:
+            return list(dict.fromkeys(lengths[name] for lengths in given))
+        asker = self.opener.numbers[name] or "the model"
+        raise OptionError(
+            f"dimension '{name}' takes a program for each of its lengths, because {asker} needs the number; state it by "
+            f"shapes= (--shape {name}=…), or a range of at most {MOST_SAVED} lengths"
+        )
+
+    def ends(self) -> Iterator[dict[str, int]]:
+        """The lengths of stated ranges, and the short ones of others, that conditions of programs leave out."""
+        for made, at in zip(self.made, self.lengths, strict=True):  # More come meanwhile.
+            lengths = lengths_of(made.signature)
+            for name, (low, high) in zip(lengths.symbols, lengths.bounds, strict=True):
+                least, most = self.unknown.ranges.get(name, (LEAST, high))
+                if low > max(least, LEAST):
+                    yield {**at, name: low - 1}
+                if high < most:
+                    yield {**at, name: high + 1}
+            for guard, relation in lengths.guards:
+                left_out = _single(guard) if relation == "!=" else None
+                if left_out is None or left_out[0] >= len(lengths.symbols):
+                    continue
+                name, length = lengths.symbols[left_out[0]], left_out[1]
+                least, most = self.unknown.ranges.get(name, (LEAST, MOST))
+                if least <= length <= most:
+                    yield {**at, name: length}
+
+    def lengths_in(self, shapes: Mapping[str, Known]) -> dict[str, int]:
+        """The length of each dimension in the shapes of inputs."""
+        found: dict[str, int] = {}
+        for dimension in self.dimensions:
+            place, axis = dimension.places[0]
+            shape = shapes[self.unknown.inputs[place].name]
+            assert isinstance(shape, tuple)
+            found[dimension.name] = shape[axis]
+        return found
+
+    # -- programs -----------------------------------------------------------------------------------
+
+    def try_to_serve(self, lengths: dict[str, int]) -> None:
+        """Makes a program where there is room for one, and the model makes sense for the lengths."""
+        try:
+            self.serve(lengths)
+        except DiagnosticException as error:
+            logger.info("the file has no program for %s: %s", lengths, error)
+
+    def serve(self, lengths: dict[str, int]) -> None:
+        """Makes a program for some lengths, unless there is one, or no room for more."""
+        shapes = shapes_at(self.unknown.inputs, lengths)
+        taken = list(shapes.values())
+        if any(lengths_of(each.signature).at(taken) for each in self.made):
+            return
+        if len(self.made) == MOST_SAVED:
+            logger.info("the file has no program for %s: %d are enough", lengths, MOST_SAVED)
+            return
+        opened = self.opener.program(shapes)
+        made = self.compiled(shapes) if opened is None else opened[0]
+        stated = lengths_of(made.signature)
+        numbers = [name for name in lengths if name not in stated.symbols]
+        conditions = (*stated.conditions, *(f"{name} == {lengths[name]}" for name in numbers))
+        signature = replace(made.signature, lengths=replace(stated, conditions=conditions))
+        self.made.append(replace(made, signature=signature))
+        self.lengths.append(lengths)
+
+    def compiled(
+        self, shapes: Shapes, layouts: Layouts | None = None, scope: Scope | None = None
+    ) -> _Made:
+        """A program for shapes; with lengths of a scope, for many."""
+        options, number_ = self.options, len(self.made)
+        progress = self.progress if not number_ else partial(_beside, self.progress, number_ + 1)
+        progress("read the model")
+        module, name = read_model(self.model, shapes, options.limits)
+        require_known_inputs(module)
+        require_weights(module, self.model)
+        check_tuples(module)
+        before = self.made[-1].constants if self.made else Constants()
+        constants = Constants(dict(before.placed), before.bytes)
+        parameters = dict(self.made[-1].parameters) if self.made else {}
+        run_passes(module, relay_passes(options), progress, options.limits)
+        if scope is not None:
+            # Those for known lengths have their own, which are better for one row, say.
+            use_known_parameters(entry_function(module), kernel_options(options), parameters)
+        program = generate(module, options, progress, constants)
+        require_memory(program, options.limits)
+        symbol = symbol_name(name)
+        signature = signature_of(program, symbol, options, scope)
+        if scope is None:
+            signature = replace(signature, lengths=_alone(signature))
+        progress("convert to LLVM")
+        ir = llvm_text(program, program_name(symbol, number_), options)
+        return _Made(signature, ir, program, constants, parameters)
+
+
+def _beside(progress: Progress, program: int, stage: str) -> None:
+    progress(f"program {program}: {stage}")
+
+
+def _single(guard: Polynomial) -> tuple[int, int] | None:
+    """The symbol that a sum is 0 for at one length alone, and that length."""
+    factors = {atoms: factor for atoms, factor in guard}
+    known = factors.pop((), 0)
+    if len(factors) != 1:
+        return None
+    (atoms, factor), *_ = factors.items()
+    if len(atoms) != 1 or known % factor:
+        return None
+    return atoms[0], -known // factor
+
+
+def at_usual_lengths(
+    unknown: UnknownDimensions, make: Callable[[dict[str, int]], T]
+) -> tuple[T, dict[str, int]]:
+    """
+    What is made of a model at lengths that differ from one another, as what is equal by chance becomes a condition, or,
+    where the model makes no sense for these, at equal ones; and the lengths.
+    """
+    usual = _usual_lengths(unknown)
+    try:
+        return make(usual), usual
+    except DiagnosticException as error:
+        equal = dict.fromkeys(usual, USUAL)
+        if unknown.ranges or len(usual) < 2:
+            raise
+        logger.info("no program for lengths that differ: %s", error)
+        try:
+            return make(equal), equal
+        except DiagnosticException:
+            raise error from None
+
+
+def _usual_lengths(unknown: UnknownDimensions) -> dict[str, int]:
+    """A length for each dimension, all different where that can be."""
+    found: dict[str, int] = {}
+    dimensions = open_dimensions(unknown.inputs)
+    for each in dimensions:
+        least, most = unknown.ranges.get(each.name, (1, MOST))
+        length = USUAL
+        if each.name in unknown.ranges:
+            length = min(max(least, LEAST, min((least + most) // 2, GREATEST_USUAL)), most)
+        end = min(most, length + len(dimensions))
+        others = (other for other in range(length, end + 1) if other not in found.values())
+        found[each.name] = next(others, length)
+    return found
+
+
+def shapes_at(
+    inputs: Sequence[OpenTensor], lengths: Mapping[str, int]
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of inputs at some lengths."""
+    return {spec.name: _shape(spec, lengths) for spec in inputs}
+
+
+def _shape(spec: OpenTensor, lengths: Mapping[str, int]) -> tuple[int, ...]:
+    found: list[int] = []
+    for axis, dim in enumerate(spec.dims or ()):
+        name = spec.length_name(axis)
+        found.append(lengths[name] if name is not None else int(dim))
+    return tuple(found)
+
+
+def _alone(signature: Signature) -> OpenLengths:
+    """What a program for some lengths alone knows about them."""
+
+    def sides(shape: Sequence[int]) -> tuple[tuple[tuple[tuple[int, ...], int], ...], ...]:
+        return tuple(number(length) for length in shape)
+
+    tensors = signature.inputs, signature.outputs
+    inputs, outputs = (tuple(sides(spec.shape) for spec in side) for side in tensors)
+    texts = tuple(tuple(tuple(map(str, spec.shape)) for spec in side) for side in tensors)
+    size = signature.workspace_bytes
+    return OpenLengths(
+        (), (), (), (), (), (), inputs, outputs, number(size), (), texts, str(size)
+    )  # fmt: skip
+
+
+def _output(programs: Sequence[Signature], number: int) -> OpenTensor:
+    """An output: numbers where its lengths are the same in all programs, and what the first one computes them by."""
+    spec = programs[0].outputs[number]
+    every = [lengths_of(each).texts[1][number] for each in programs]
+    dims = tuple(
+        int(texts[0]) if texts[0].isdigit() and len(set(texts)) == 1 else texts[0]
+        for texts in zip(*every, strict=True)
+    )
+    return OpenTensor(spec.name, dims, spec.dtype)

@@ -1,0 +1,1 @@
+"""Saved models whose functions take dimensions: files with programs for many lengths."""

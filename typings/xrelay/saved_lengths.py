@@ -1,0 +1,1 @@
+../../api/saved_lengths.py
