@@ -87,6 +87,15 @@ def unique(g: Graph, dtype: str) -> None:
                 g.show(op, BITS)
 
 
+@SORT.each((sort.BoundedArgwhereOp,), DTYPES)
+def bounded_argwhere(g: Graph, dtype: str) -> None:
+    for shape in ((), (0,), (1,), (17,), (3, 0), (2, 3, 5), (5, 1031)):
+        for most in (1, 2, 9):
+            numbers = g.numbers(dtype, *shape)
+            x = np.where(g.rng.integers(0, most, shape) == 0, numbers, numbers.dtype.type(0))
+            g.show(sort.BoundedArgwhereOp(g.input(x)), BITS)
+
+
 @SORT.each((sort.CumsumOp, sort.CumprodOp), DTYPES)
 def scans(g: Graph, dtype: str) -> None:
     for op in (sort.CumsumOp, sort.CumprodOp):
