@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from xrelay.runtime.code import ModelCode
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.partitioned import PartitionedModel
+    from xrelay.runtime.staged import AnyModel, StagedModel
 
 
 class CompileArguments(TypedDict, total=False):
@@ -58,7 +59,7 @@ class CompileArguments(TypedDict, total=False):
 @overload
 def compile_model(
     model: str | Path | ModelProto | ModuleOp, **arguments: Unpack[CompileArguments]
-) -> Model | DynamicModel: ...
+) -> Model | DynamicModel | StagedModel: ...
 
 
 @overload
@@ -69,7 +70,7 @@ def compile_model(
     fallback: bool = False,
     placement: str | Path = "priority",
     **arguments: Unpack[CompileArguments],
-) -> Model | PartitionedModel | DynamicModel: ...
+) -> Model | PartitionedModel | DynamicModel | StagedModel: ...
 
 
 def compile_model(
@@ -90,7 +91,7 @@ def compile_model(
     precision: str = FULL,
     precision_rules: GivenRules = NO_RULES,
     progress: Progress = silent,
-) -> Model | PartitionedModel | DynamicModel:
+) -> Model | PartitionedModel | DynamicModel | StagedModel:
     """
     Compiles a model into machine code in this process.
 
@@ -151,14 +152,25 @@ def compile_model(
         own = replace(options, layouts=layouts)
         return _compile_own(model, shapes, own, cache=cache, progress=progress)
 
-    try:
-        return compiled(model, shapes)
-    except UnknownDimensions as unknown:
-        if unknown.many or placement != "priority":
-            raise
-        from xrelay.specialise import dynamic_model
+    def whole(model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None = None) -> AnyModel:
+        try:
+            return compiled(model, shapes)
+        except UnknownDimensions as unknown:
+            if placement != "priority":
+                raise
+            from xrelay.specialise import dynamic_model
+            from xrelay.staged import model_name, staged_model
 
-        return dynamic_model(model, unknown, compiled, for_many if regions is None else None)
+            if unknown.many:
+                stages = staged_model(unknown, model_name(model), whole, is_open=False)
+                if stages is None:
+                    raise
+                return stages
+            cut = partial(staged_model, name=model_name(model), compiled=whole, is_open=True)
+            many = for_many if regions is None else None
+            return dynamic_model(model, unknown, compiled, many, cut)
+
+    return whole(model, shapes)
 
 
 def _compile_regions(

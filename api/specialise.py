@@ -22,6 +22,7 @@ from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.model import Model
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import InputValue, Known, OpenTensor, Shapes, UnknownDimensions
+from xrelay.runtime.staged import StagedModel
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.rules.copying import copied
 
@@ -67,6 +68,7 @@ def dynamic_model(
         [str | Path | ModelProto | ModuleOp, Shapes, Layouts], Model | PartitionedModel
     ],
     for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope], Model] | None,
+    staged: Callable[[UnknownDimensions], StagedModel | None],
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
@@ -92,7 +94,7 @@ def dynamic_model(
     signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
     ranges = unknown.ranges
     if for_many is None:
-        return DynamicModel(signature, program, values=unknown.values, ranges=ranges)
+        return DynamicModel(signature, program, values=unknown.values, ranges=ranges, staged=staged)
     make = for_many
 
     def program_for_many(shapes: Shapes, layouts: Layouts, scope: Scope) -> Model:
@@ -101,7 +103,12 @@ def dynamic_model(
 
     many = ManyLengths(unknown.inputs, program_for_many, ranges)
     return DynamicModel(
-        signature, program, values=unknown.values, for_many=many.model, ranges=ranges
+        signature,
+        program,
+        values=unknown.values,
+        for_many=many.model,
+        ranges=ranges,
+        staged=staged,
     )
 
 

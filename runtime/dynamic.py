@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from operator import index
 from pathlib import Path
 from threading import Lock
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy.typing as npt
 
@@ -86,6 +86,19 @@ Specialise: TypeAlias = Callable[[dict[str, Known], Layouts], Model | Partitione
 """Compiles the model for the shapes, or the elements, of all inputs, and arrays that lie in some way."""
 
 
+class InStages(Protocol):
+    """A model in stages, as `xrelay.runtime.staged` has them."""
+
+    @property
+    def specialisations(self) -> tuple[Specialisation, ...]:
+        """The programs of all stages."""
+        ...
+
+    def run(self, inputs: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+        """As `DynamicModel.run`."""
+        ...
+
+
 class DynamicModel:
     """
     A model with unknown dimensions. `run` may be called from several threads at once: a combination of
@@ -101,15 +114,19 @@ class DynamicModel:
         values: Sequence[str] = (),
         for_many: Callable[[dict[str, Known], Layouts], Model | None] | None = None,
         ranges: Ranges | None = None,
+        staged: Callable[[UnknownDimensions], InStages | None] | None = None,
     ):
         """
         `ranges` says what lengths are between; others are refused.
         `values` names inputs whose elements programs are made for; compiling one may find others. `for_many` gives a
-        model for shapes and layouts on the code of a program for many of them, where there can be one.
+        model for shapes and layouts on the code of a program for many of them, where there can be one. `staged` makes the
+        model that runs instead once it turns out that sizes depend on data, or None where there is none.
         """
         self.signature = signature
         self._specialise = specialise
         self._for_many = for_many
+        self._staged = staged
+        self._stages: InStages | None = None
         self._ranges = ranges or {}
         self._most_programs = most_programs
         self._most_bytes = most_bytes
@@ -131,9 +148,24 @@ class DynamicModel:
         specs = self.signature.inputs
         arrays = named_arrays(specs, inputs)
         self._check(arrays)
-        found = self._program_for(arrays)
         named = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
-        return found.model.run(taken_inputs(named, found.shapes))
+        if self._stages is None:
+            try:
+                found = self._program_for(arrays)
+            except UnknownDimensions as unknown:
+                self._cut(unknown)
+            else:
+                return found.model.run(taken_inputs(named, found.shapes))
+        assert self._stages is not None
+        return self._stages.run(named)
+
+    def _cut(self, unknown: UnknownDimensions) -> None:
+        """Makes the stages that the model has. Raises `unknown` where there are none."""
+        with self._lock:
+            if self._stages is None and self._staged is not None:
+                self._stages = self._staged(unknown)
+            if self._stages is None:
+                raise unknown
 
     def bind(
         self,
@@ -214,7 +246,9 @@ class DynamicModel:
 
     @property
     def specialisations(self) -> tuple[Specialisation, ...]:
-        """The programs that are kept, those that were used last at the end."""
+        """The programs that are kept, those that were used last at the end; of all stages where sizes depend on data."""
+        if self._stages is not None:
+            return self._stages.specialisations
         with self._lock:
             return tuple(self._ready())
 

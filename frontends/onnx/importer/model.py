@@ -10,6 +10,7 @@ The walks keep their own stacks, so that deep models need no recursion.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -31,6 +32,7 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import element_count, is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
+from xrelay.frontends.onnx.importer.cutting import Cutter
 from xrelay.frontends.onnx.importer.folding import arguments_of
 from xrelay.frontends.onnx.importer.functions import functions_by_key, operator_sets
 from xrelay.frontends.onnx.importer.inputs import (
@@ -122,7 +124,13 @@ def _imported(
     except UnknownInputs as error:
         message = f"cannot import {title}: {error}"
         raise UnknownInputs(
-            message, error.inputs, error.outputs, error.values, many=error.many, ranges=error.ranges
+            message,
+            error.inputs,
+            error.outputs,
+            error.values,
+            many=error.many,
+            ranges=error.ranges,
+            cut=error.cut,
         ) from None
     except OnnxImportError as error:
         raise OnnxImportError(f"cannot import {title}: {error}") from None
@@ -142,6 +150,7 @@ class _Importer:
     """The state of one import."""
 
     def __init__(self, model: ModelProto, base_dir: Path | None, builder: Builder):
+        self.model, self.base_dir = model, base_dir
         self.graph: GraphProto = model.graph
         opsets = operator_sets(model.opset_import)
         if model.ir_version < 3:
@@ -179,7 +188,7 @@ class _Importer:
             scope.values[value.name] = self._entering(value, arg)
 
         scope.compute([output.name for output in self.graph.output])
-        self._require_supported(inputs)
+        self._require_supported(inputs, values)
 
         results = [self._result(output) for output in self.graph.output]
         others = self._computed() if every_value else {}
@@ -263,7 +272,9 @@ class _Importer:
             return given
         return from_bits(self.scope.node(NodeProto(name=value.name)), given, narrow)
 
-    def _require_supported(self, inputs: Sequence[ValueInfoProto]) -> None:
+    def _require_supported(
+        self, inputs: Sequence[ValueInfoProto], values: Mapping[str, InputValue]
+    ) -> None:
         """
         Raises OnnxImportError for nodes that are not supported; UnknownInputs when they all would be, were
         elements of inputs known.
@@ -281,15 +292,16 @@ class _Importer:
         if len(unknown) < count or not needed or any(id(arg) not in given for arg in needed):
             raise OnnxImportError(message)
         names = tuple(given[id(arg)].name for arg in needed)
-        many = any(each.decides_sizes for each in unknown) or any(
-            element_count(tensor_type(arg, "an input").get_shape()) > MOST_VALUES for arg in needed
-        )
+        many = any(each.decides_sizes for each in unknown) or any(map(_is_data, needed))
         remedy = ELEMENTS_ARE_DATA if many else ELEMENTS_ARE_NEEDED
+        cutter = Cutter(self.model, self.base_dir, self.scope, values)
+        failed = self.scope.failed
         raise UnknownInputs(
             f"{message}\n  {remedy}: {few(map(repr, names))}",
             *described_ports(inputs, self.graph.output),
             names,
             many=many,
+            cut=partial(cutter.stages, failed) if many and len(failed) == count else None,
         )
 
     def _result(self, output: ValueInfoProto) -> SSAValue:
@@ -312,6 +324,11 @@ class _Importer:
                     f"but is {value.type}"
                 )
         return value
+
+
+def _is_data(arg: SSAValue) -> bool:
+    """Whether an input is no shape, axis or number, of whose elements programs are made."""
+    return element_count(tensor_type(arg, "an input").get_shape()) > MOST_VALUES
 
 
 def _port(value: ValueInfoProto) -> DictionaryAttr:
