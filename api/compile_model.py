@@ -158,15 +158,18 @@ def compile_model(
         except UnknownDimensions as unknown:
             if placement != "priority":
                 raise
+            from xrelay.runtime.dynamic import DynamicSignature
             from xrelay.specialise import dynamic_model
             from xrelay.staged import model_name, staged_model
 
             if unknown.many:
-                stages = staged_model(unknown, model_name(model), whole, is_open=False)
+                name = model_name(model)
+                signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
+                stages = staged_model(unknown, signature, whole, is_open=False)
                 if stages is None:
                     raise
                 return stages
-            cut = partial(staged_model, name=model_name(model), compiled=whole, is_open=True)
+            cut = partial(staged_model, compiled=whole, is_open=True)
             many = for_many if regions is None else None
             return dynamic_model(model, unknown, compiled, many, cut)
 

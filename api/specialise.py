@@ -68,7 +68,7 @@ def dynamic_model(
         [str | Path | ModelProto | ModuleOp, Shapes, Layouts], Model | PartitionedModel
     ],
     for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope], Model] | None,
-    staged: Callable[[UnknownDimensions], StagedModel | None],
+    staged: Callable[[UnknownDimensions, DynamicSignature], StagedModel | None],
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other

@@ -27,7 +27,7 @@ def model_name(model: str | Path | ModelProto | ModuleOp) -> str:
 
 
 def staged_model(
-    unknown: UnknownDimensions, name: str, compiled: Whole, *, is_open: bool
+    unknown: UnknownDimensions, signature: DynamicSignature, compiled: Whole, *, is_open: bool
 ) -> StagedModel | None:
     """
     A model that was found to have sizes that depend on data, in stages; None where it cannot be cut. With `is_open` it
@@ -40,5 +40,4 @@ def staged_model(
         return None
     first = compiled(stages.first)
     second = None if stages.second is None else compiled(stages.second)
-    signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
     return StagedModel(signature, first, second, stages.parts)

@@ -114,7 +114,7 @@ class DynamicModel:
         values: Sequence[str] = (),
         for_many: Callable[[dict[str, Known], Layouts], Model | None] | None = None,
         ranges: Ranges | None = None,
-        staged: Callable[[UnknownDimensions], InStages | None] | None = None,
+        staged: Callable[[UnknownDimensions, DynamicSignature], InStages | None] | None = None,
     ):
         """
         `ranges` says what lengths are between; others are refused.
@@ -163,7 +163,7 @@ class DynamicModel:
         """Makes the stages that the model has. Raises `unknown` where there are none."""
         with self._lock:
             if self._stages is None and self._staged is not None:
-                self._stages = self._staged(unknown)
+                self._stages = self._staged(unknown, self.signature)
             if self._stages is None:
                 raise unknown
 

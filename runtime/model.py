@@ -19,7 +19,6 @@ from xrelay.runtime.host import missing_features
 from xrelay.runtime.layouts import ROW_MAJOR, layouts_of
 from xrelay.runtime.library import LoadedLibrary
 from xrelay.runtime.machine import Address
-from xrelay.runtime.machine_code import load_code
 from xrelay.runtime.memory import (
     addresses,
     arrays_by_name,
@@ -28,6 +27,7 @@ from xrelay.runtime.memory import (
     contiguous,
     require_types,
 )
+from xrelay.runtime.object_file import load_code
 from xrelay.runtime.signature import Named, Signature, TensorSpec, listed
 
 Array = npt.NDArray[Any]

@@ -30,7 +30,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
-from xrelay.dialects.shapes import element_count, is_tensor_type, tensor_type
+from xrelay.dialects.shapes import element_count, is_integer_type, is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.cutting import Cutter
 from xrelay.frontends.onnx.importer.folding import arguments_of
@@ -292,7 +292,10 @@ class _Importer:
         if len(unknown) < count or not needed or any(id(arg) not in given for arg in needed):
             raise OnnxImportError(message)
         names = tuple(given[id(arg)].name for arg in needed)
-        many = any(each.decides_sizes for each in unknown) or any(map(_is_data, needed))
+        many = any(
+            each.decides_sizes or any(_is_data(arg, each.value) for arg in arguments_of(each.value))
+            for each in unknown
+        )
         remedy = ELEMENTS_ARE_DATA if many else ELEMENTS_ARE_NEEDED
         cutter = Cutter(self.model, self.base_dir, self.scope, values)
         failed = self.scope.failed
@@ -326,9 +329,15 @@ class _Importer:
         return value
 
 
-def _is_data(arg: SSAValue) -> bool:
-    """Whether an input is no shape, axis or number, of whose elements programs are made."""
-    return element_count(tensor_type(arg, "an input").get_shape()) > MOST_VALUES
+def _is_data(arg: SSAValue, value: SSAValue) -> bool:
+    """
+    Whether an input that decides about a value is data, and no shape, axis or number, of whose elements programs are made: it is
+    large, or has no integers, unless it is that value itself, as the scales of a Resize.
+    """
+    type_ = tensor_type(arg, "an input")
+    if element_count(type_.get_shape()) > MOST_VALUES:
+        return True
+    return arg is not value and not is_integer_type(type_.element_type)
 
 
 def _port(value: ValueInfoProto) -> DictionaryAttr:

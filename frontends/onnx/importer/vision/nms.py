@@ -40,7 +40,7 @@ def _number(node: Node, index: int, what: str, default: float) -> float:
     """The number in an optional input of one element."""
     if not node.has_input(index):
         return default
-    known = node.known(index, what)
+    known = node.known(index, what, decides_sizes=True)
     if known.size != 1:
         raise OnnxImportError(f"input {index} ('{what}') has {known.size} elements, expected one")
     return known.item()
