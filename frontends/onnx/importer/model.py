@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     NameLoc,
     StringAttr,
     TensorType,
+    i1,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
@@ -332,12 +333,13 @@ class _Importer:
 def _is_data(arg: SSAValue, value: SSAValue) -> bool:
     """
     Whether an input that decides about a value is data, and no shape, axis or number, of whose elements programs are made: it is
-    large, or has no integers, unless it is that value itself, as the scales of a Resize.
+    large; or it has several axes or no integers, unless it is that value itself, as the scales of a Resize.
     """
     type_ = tensor_type(arg, "an input")
     if element_count(type_.get_shape()) > MOST_VALUES:
         return True
-    return arg is not value and not is_integer_type(type_.element_type)
+    is_shape = is_integer_type(type_.element_type) and type_.element_type != i1
+    return arg is not value and not (is_shape and type_.get_num_dims() <= 1)
 
 
 def _port(value: ValueInfoProto) -> DictionaryAttr:
