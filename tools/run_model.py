@@ -34,6 +34,7 @@ from xrelay.runtime.signature import (
     UnknownDimensions,
     taken_inputs,
 )
+from xrelay.runtime.staged import StagedModel
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
@@ -98,7 +99,8 @@ def _run_model(args: argparse.Namespace) -> int:
     if args.interpret:
         _print_outputs(outputs, f"interpreted: {1e3 * seconds:.1f} ms")
         return 0
-    hint = "; --profile measures them" if can_profile(args) else ""
+    measures = can_profile(args) and isinstance(model, Model)
+    hint = "; --profile measures them" if measures else ""
     # Memory is touched and threads start for the first time.
     _print_outputs(outputs, f"first run: {1e3 * seconds:.1f} ms (later ones are faster{hint})")
     if args.profile:
@@ -117,8 +119,7 @@ def _run_model(args: argparse.Namespace) -> int:
 
         with failing_with(BAD_INPUT):
             limits = arguments.limits(args)
-        ordered = [inputs[spec.name] for spec in model.signature.inputs]
-        return verify(Path(args.model), shapes, limits, args.precision, ordered, outputs)
+        return verify(Path(args.model), shapes, limits, args.precision, inputs, outputs)
     return 0
 
 
@@ -129,7 +130,7 @@ def can_profile(args: argparse.Namespace) -> bool:
 
 def _load(
     args: argparse.Namespace, given: Mapping[str, Array]
-) -> tuple[Model | PartitionedModel | InterpretedModel, Shapes]:
+) -> tuple[Model | PartitionedModel | StagedModel | InterpretedModel, Shapes]:
     """
     The model, from a library, from the cache or from the compiler, and what it is compiled for: the shapes of
     --shape, and where these leave something open the shapes and elements of the given inputs.
@@ -146,12 +147,48 @@ def _load(
             return load(args, shapes), shapes
         except CommandFailed as failure:
             unknown = failure.__cause__
-            if not isinstance(unknown, UnknownDimensions) or (unknown.many and not args.interpret):
+            if not isinstance(unknown, UnknownDimensions):
                 raise
+            if unknown.many and not args.interpret:
+                return _staged(args, shapes), shapes
             found = unknown.known_of(given)
             if found.items() <= shapes.items():
                 raise
             shapes.update(found)
+
+
+def _staged(args: argparse.Namespace, shapes: Shapes) -> StagedModel:
+    """The model in stages, as its sizes depend on data."""
+    from xrelay.compile_model import compile_model
+
+    for option, value in {"--profile": args.profile, "--compare": args.compare}.items():
+        if value:
+            raise CommandFailed(
+                f"{option} is for models of one program; sizes in '{args.model}' depend on data, and it runs in stages",
+                BAD_INPUT,
+            )
+    with failing_with(BAD_INPUT):
+        options = arguments.compile_options(args)
+    with stage_progress() as progress, failing_with(FAILED):
+        model = compile_model(
+            args.model,
+            shapes=shapes,
+            threads=options.threads,
+            target=options.target,
+            winograd=options.winograd,
+            tuning=options.tuning,
+            max_nodes=options.limits.max_nodes,
+            max_bytes=options.limits.max_bytes,
+            precision=options.precision,
+            precision_rules=options.precision_rules,
+            backends=arguments.backends(args.backend),
+            fallback=args.fallback,
+            placement=args.placement,
+            cache=not args.no_cache,
+            progress=progress,
+        )
+    assert isinstance(model, StagedModel)
+    return model
 
 
 def _interpreted(args: argparse.Namespace, shapes: Shapes) -> InterpretedModel:

@@ -146,6 +146,11 @@ ELEMENTS_ARE_DATA = (
     "sizes depend on the elements of inputs, which xrelay.interpret and --interpret allow"
 )
 
+STAGED = (
+    "sizes depend on the elements of inputs, which xrelay.compile and `xrelay run` find out in stages, and xrelay.interpret "
+    "and --interpret allow"
+)
+
 
 class _Importer:
     """The state of one import."""
@@ -297,15 +302,17 @@ class _Importer:
             each.decides_sizes or any(_is_data(arg, each.value) for arg in arguments_of(each.value))
             for each in unknown
         )
-        remedy = ELEMENTS_ARE_DATA if many else ELEMENTS_ARE_NEEDED
         cutter = Cutter(self.model, self.base_dir, self.scope, values)
-        failed = self.scope.failed
+        cut = None
+        if many and len(self.scope.failed) == count:
+            cut = partial(cutter.stages, self.scope.failed)
+        remedy = ELEMENTS_ARE_NEEDED if not many else ELEMENTS_ARE_DATA if cut is None else STAGED
         raise UnknownInputs(
             f"{message}\n  {remedy}: {few(map(repr, names))}",
             *described_ports(inputs, self.graph.output),
             names,
             many=many,
-            cut=partial(cutter.stages, failed) if many and len(failed) == count else None,
+            cut=cut,
         )
 
     def _result(self, output: ValueInfoProto) -> SSAValue:
