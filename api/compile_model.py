@@ -158,20 +158,25 @@ def compile_model(
         except UnknownDimensions as unknown:
             if placement != "priority":
                 raise
-            from xrelay.runtime.dynamic import DynamicSignature
             from xrelay.specialise import dynamic_model
-            from xrelay.staged import model_name, staged_model
+            from xrelay.staged import fixed_stages, model_name, open_stages
+            from xrelay.transforms.rules.stages import UnknownSizes
 
+            name = model_name(model)
             if unknown.many:
-                name = model_name(model)
-                signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
-                stages = staged_model(unknown, signature, whole, is_open=False)
-                if stages is None:
-                    raise
-                return stages
-            cut = partial(staged_model, compiled=whole, is_open=True)
+                return fixed_stages(unknown, name, whole)
+
+            def program(
+                model: str | Path | ModelProto | ModuleOp, shapes: Shapes, layouts: Layouts
+            ):
+                try:
+                    return compiled(model, shapes, layouts)
+                except UnknownSizes as unknown:
+                    return fixed_stages(unknown, name, whole)
+
+            cut = partial(open_stages, compiled=whole)
             many = for_many if regions is None else None
-            return dynamic_model(model, unknown, compiled, many, cut)
+            return dynamic_model(model, unknown, program, many, cut)
 
     return whole(model, shapes)
 
@@ -219,11 +224,11 @@ def _compile_own(
     def code() -> ModelCode:
         from xrelay.compiler import compile_code, read_model
         from xrelay.program_weights import require_weights
-        from xrelay.specialise import require_known_inputs
+        from xrelay.staged import require_known_sizes
 
         progress("read the model")
         module, name = read_model(model, shapes, options.limits)
-        require_known_inputs(module)
+        require_known_sizes(module)
         require_weights(module, model)
         return compile_code(module, name, options, progress, scope)
 

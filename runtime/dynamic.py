@@ -57,35 +57,6 @@ class DynamicSignature:
         return f"'{self.name}': {inputs or 'none'} -> {outputs or 'none'}"
 
 
-@dataclass(frozen=True)
-class Specialisation:
-    """A program of a dynamic model at some lengths."""
-
-    shapes: Mapping[str, Known]
-    """The shape of each input, or its elements where they decide about others."""
-    model: Model | PartitionedModel
-
-    @property
-    def conditions(self) -> tuple[str, ...] | None:
-        """For which other lengths its program serves as well; None for a program of these alone."""
-        return self.model.conditions if isinstance(self.model, Model) else None
-
-    @property
-    def bytes(self) -> int:
-        """What its workspace takes, and the constants that it does not share with others."""
-        signature = self.model.signature
-        own = 0 if self.conditions is not None else signature.constant_bytes
-        return own + signature.workspace_bytes
-
-
-_Key: TypeAlias = tuple[tuple[Known, ...], bool, Layouts]
-"""What a program is for, whether for that alone, and how arrays lie."""
-
-
-Specialise: TypeAlias = Callable[[dict[str, Known], Layouts], Model | PartitionedModel]
-"""Compiles the model for the shapes, or the elements, of all inputs, and arrays that lie in some way."""
-
-
 class InStages(Protocol):
     """A model in stages, as `xrelay.runtime.staged` has them."""
 
@@ -97,6 +68,38 @@ class InStages(Protocol):
     def run(self, inputs: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
         """As `DynamicModel.run`."""
         ...
+
+
+@dataclass(frozen=True)
+class Specialisation:
+    """A program of a dynamic model at some lengths."""
+
+    shapes: Mapping[str, Known]
+    """The shape of each input, or its elements where they decide about others."""
+    model: Model | PartitionedModel | InStages
+
+    @property
+    def conditions(self) -> tuple[str, ...] | None:
+        """For which other lengths its program serves as well; None for a program of these alone."""
+        return self.model.conditions if isinstance(self.model, Model) else None
+
+    @property
+    def bytes(self) -> int:
+        """What its workspace takes, and the constants that it does not share with others."""
+        if not isinstance(self.model, Model | PartitionedModel):
+            return sum(each.bytes for each in self.model.specialisations)
+        signature = self.model.signature
+        own = 0 if self.conditions is not None else signature.constant_bytes
+        return own + signature.workspace_bytes
+
+
+_Key: TypeAlias = tuple[tuple[Known, ...], bool, Layouts]
+"""What a program is for, whether for that alone, and how arrays lie."""
+
+
+Program: TypeAlias = Model | PartitionedModel | InStages
+Specialise: TypeAlias = Callable[[dict[str, Known], Layouts], Program]
+"""Compiles the model for the shapes, or the elements, of all inputs, and arrays that lie in some way."""
 
 
 class DynamicModel:
@@ -193,16 +196,27 @@ class DynamicModel:
                 found = f"{array.dtype}{list(array.shape)}"
                 raise ModelError(f"output '{spec.name}' is {found}, expected {spec}")
         layouts = layouts_of(arrays, results)
-        program = self._program_for(given, layouts)
+        program = self._bindable(given, layouts)
         model = program.model
         if not isinstance(model, Model):
             raise ModelError(
-                f"model '{self.signature.name}' has parts on other engines, which do not run on arrays of the caller; "
-                "use `run`"
+                f"model '{self.signature.name}' has parts on other engines, or behind sizes that depend on data, which do not "
+                "run on arrays of the caller; use `run`"
             )
         require_types("output", model.signature.outputs, results)
         taken = taken_inputs(arrays, program.shapes)
         return model.bound(list(taken.values()), list(results.values()))
+
+    def _bindable(self, arrays: Sequence[Array], layouts: Layouts) -> Specialisation:
+        """The program for a call. Raises ModelError where there are several, one behind the other."""
+        try:
+            return self._program_for(arrays, layouts)
+        except UnknownDimensions as unknown:
+            if not unknown.many:
+                raise
+            raise ModelError(
+                f"sizes of model '{self.signature.name}' depend on data; use `run` in place of arrays for the results"
+            ) from unknown
 
     def _program_for(self, arrays: Sequence[Array], layouts: Layouts = ROW_MAJOR) -> Specialisation:
         """The program for a call, which may turn out to depend on the elements of more inputs than others did."""
@@ -221,9 +235,7 @@ class DynamicModel:
                 with self._lock:
                     self._values |= frozenset(unknown.values)
 
-    def specialise(
-        self, shapes: Mapping[str, Sequence[int] | InputValue]
-    ) -> Model | PartitionedModel:
+    def specialise(self, shapes: Mapping[str, Sequence[int] | InputValue]) -> Program:
         """
         The static program for some shapes, compiled now if it is not there yet. Inputs whose elements
         decide about dimensions are given by an InputValue; the program does not take them.

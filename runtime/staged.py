@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol, TypeAlias
+from typing import Generic, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,24 @@ class Part:
         """The part: the buffer itself or its beginning, without a copy, where that is in one piece."""
         used = buffer[(slice(None),) * self.axis + (slice(int(count.item())),)]
         return np.ascontiguousarray(used).reshape(used.shape)
+
+
+ModelT = TypeVar("ModelT")
+"""What a model is written as."""
+
+
+@dataclass(frozen=True)
+class Stages(Generic[ModelT]):
+    """
+    Two models, of which the second takes inputs of the whole, and results of the first. Names are those of the whole
+    where the values are.
+    """
+
+    first: ModelT
+    second: ModelT | None
+    """None where nothing is left to compute."""
+    parts: Mapping[str, Part]
+    """The results of the first that are tensors of a bound, and what part of them is used."""
 
 
 class StageSignature(Protocol):

@@ -244,7 +244,7 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
     from xrelay.compiler import read_model
     from xrelay.partitioned import compile_partition, find_backends, partition
     from xrelay.program_weights import require_weights
-    from xrelay.specialise import require_known_inputs
+    from xrelay.staged import require_known_sizes
 
     if args.profile:
         raise CommandFailed(
@@ -261,7 +261,7 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             module, name = read_model(Path(args.model), shapes, options.limits, unrolled=True)
             require_weights(module, args.model)
         with failing_with(FAILED):
-            require_known_inputs(module)
+            require_known_sizes(module)
             partition(module, backends, progress, options.limits)
             return compile_partition(
                 module,
@@ -302,14 +302,14 @@ def _placed(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
 def _compile(path: Path, shapes: Shapes, options: CompileOptions, progress: Progress) -> ModelCode:
     from xrelay.compiler import compile_code, read_model
     from xrelay.program_weights import require_weights
-    from xrelay.specialise import require_known_inputs
+    from xrelay.staged import require_known_sizes
 
     with failing_with(BAD_INPUT):
         progress("read the model")
         module, name = read_model(path, shapes, options.limits)
         require_weights(module, path)
     with failing_with(FAILED):
-        require_known_inputs(module)
+        require_known_sizes(module)
         return compile_code(module, name, options, progress)
 
 

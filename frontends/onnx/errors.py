@@ -3,18 +3,19 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from onnx import ModelProto
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.frontends.onnx.stages import Stages
 from xrelay.runtime.signature import UnknownDimensions
+from xrelay.runtime.staged import Stages
 
 
 class OnnxImportError(DiagnosticException):
     """A model file is broken, or holds something that the importer does not support."""
 
 
-Cut: TypeAlias = Callable[[bool], Stages | None]
+Cut: TypeAlias = Callable[[bool], Stages[ModelProto] | None]
 """What makes two models of one; None where that is no way on."""
 
 

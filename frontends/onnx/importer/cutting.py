@@ -29,10 +29,10 @@ from xrelay.frontends.onnx.importer.functions import (
 from xrelay.frontends.onnx.importer.scope import Scope
 from xrelay.frontends.onnx.messages import names
 from xrelay.frontends.onnx.narrow import NARROW
-from xrelay.frontends.onnx.stages import Stages
 from xrelay.frontends.onnx.tensors import data_type_of, loaded_tensor
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.runtime.signature import InputValue
+from xrelay.runtime.staged import Stages
 
 
 class Cutter:
@@ -56,7 +56,7 @@ class Cutter:
 
     def stages(
         self, failed: Iterable[tuple[NodeProto, UnknownValue]], is_open: bool
-    ) -> Stages | None:
+    ) -> Stages[ModelProto] | None:
         """
         Both models; None where a cut is no way on. With `is_open` shapes, and the elements of inputs that are constants, may be
         others at the next call: the models state the shapes that the whole states, and none of what is handed over.
@@ -140,7 +140,7 @@ class Cutter:
 
     def _cut(
         self, bounded: Mapping[int, Bounded], operands: set[str], behind: set[int]
-    ) -> Stages | None:
+    ) -> Stages[ModelProto] | None:
         """Both models, when it is known which nodes the second has."""
         before = [node for n, node in enumerate(self.graph.node) if n not in behind]
         after = [self.graph.node[number] for number in sorted(behind - bounded.keys())]
