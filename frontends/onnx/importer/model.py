@@ -16,6 +16,7 @@ from typing import cast
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+from onnx.inliner import inline_local_functions
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -53,6 +54,7 @@ from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
 from xrelay.runtime.signature import InputSequence, InputValue, Shapes, stored
+from xrelay.runtime.staged import Stages
 
 
 def import_model(
@@ -123,6 +125,9 @@ def _imported(
         builder = Builder(limits, unrolls=unrolled)
         return _Importer(model, base_dir, builder).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
+        cut = error.cut
+        if error.many and cut is None and model.functions:
+            cut = partial(_cut_inlined, model, shapes, base_dir, limits)
         message = f"cannot import {title}: {error}"
         raise UnknownInputs(
             message,
@@ -131,10 +136,28 @@ def _imported(
             error.values,
             many=error.many,
             ranges=error.ranges,
-            cut=error.cut,
+            cut=cut,
         ) from None
     except OnnxImportError as error:
         raise OnnxImportError(f"cannot import {title}: {error}") from None
+
+
+def _cut_inlined(
+    model: ModelProto, shapes: Shapes | None, base_dir: Path | None, limits: Limits, is_open: bool
+) -> Stages[ModelProto] | None:
+    """Both models of one in whose functions sizes depend on data; None where it cannot be cut with these expanded, either."""
+    try:
+        _imported(
+            inline_local_functions(model),
+            shapes,
+            base_dir,
+            limits,
+            every_value=False,
+            unrolled=False,
+        )
+    except UnknownInputs as error:
+        return None if error.cut is None else error.cut(is_open)
+    return None
 
 
 MOST_VALUES = 256

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
-from onnx import ModelProto, parser
+from onnx import ModelProto, numpy_helper, parser
 
 import xrelay
 from xrelay.runtime.dynamic import DynamicModel
@@ -329,3 +330,46 @@ def test_sizes_in_loops_are_refused() -> None:
     )
     with pytest.raises(xrelay.OnnxImportError, match="xrelay.interpret"):
         xrelay.compile(model, cache=False)
+
+
+def test_sizes_in_functions_of_the_model() -> None:
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17, "own" : 1]> calls (float[3, 4] x) => (float[n] y) {
+          r = Relu(x)
+          y = own.positive(r)
+        }
+        <domain: "own", opset_import: ["" : 17]> positive (x) => (y) {
+          p = NonZero(x)
+          t = Transpose <perm = [1, 0]> (p)
+          y = GatherND(x, t)
+        }"""
+    )
+    compiled = staged(model)
+    for x in masks(3, 4):
+        agree(model, compiled, {"x": np.nan_to_num(x)})
+
+
+def test_weights_beside_the_model(tmp_path: Path) -> None:
+    """Each stage has the weights that it uses, wherever they lie."""
+    model = parsed(
+        """weights (float[5, 4] x) => (float[n, 3] y) {
+          h = MatMul(x, a)
+          s = ReduceSum <keepdims = 0> (h, axis)
+          axis = Constant <value_ints = [1]> ()
+          zero = Constant <value_float = 0.0> ()
+          large = Greater(s, zero)
+          k = Compress <axis = 0> (h, large)
+          y = MatMul(k, b)
+        }"""
+    )
+    rng = np.random.default_rng(0)
+    for name, shape in (("a", (4, 4)), ("b", (4, 3))):
+        numbers = rng.standard_normal(shape).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(numbers, name))
+    path = tmp_path / "m.onnx"
+    onnx.save_model(model, path, save_as_external_data=True, location="w", size_threshold=0)
+    compiled: Any = xrelay.compile(path)
+    assert isinstance(compiled, StagedModel)
+    model = onnx.load(path)
+    for _ in range(3):
+        agree(model, compiled, {"x": rng.standard_normal((5, 4)).astype(np.float32)}, 1e-5)
