@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.facts.ports import input_names, ports
 from xrelay.dialects.shapes import is_tensor_type
@@ -21,7 +22,6 @@ from xrelay.transforms.rules.stages import stages as stages_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-    from xdsl.dialects.builtin import ModuleOp
 
 Whole: TypeAlias = "Callable[[ModelProto | ModuleOp], AnyModel]"
 """Compiles a model of whatever kind."""
@@ -59,7 +59,7 @@ def model_name(model: str | Path | ModelProto | ModuleOp) -> str:
     """What a model is called in messages."""
     if isinstance(model, str | Path):
         return Path(model).stem
-    return (model.graph.name or "model") if type(model).__name__ == "ModelProto" else "model"
+    return "model" if isinstance(model, ModuleOp) else model.graph.name or "model"
 
 
 def fixed_stages(unknown: UnknownDimensions, name: str, compiled: Whole) -> StagedModel:

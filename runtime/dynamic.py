@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from operator import index
 from pathlib import Path
 from threading import Lock
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy.typing as npt
 
@@ -57,6 +57,7 @@ class DynamicSignature:
         return f"'{self.name}': {inputs or 'none'} -> {outputs or 'none'}"
 
 
+@runtime_checkable
 class InStages(Protocol):
     """A model in stages, as `xrelay.runtime.staged` has them."""
 
@@ -76,7 +77,7 @@ class Specialisation:
 
     shapes: Mapping[str, Known]
     """The shape of each input, or its elements where they decide about others."""
-    model: Model | PartitionedModel | InStages
+    model: Model | PartitionedModel
 
     @property
     def conditions(self) -> tuple[str, ...] | None:
@@ -86,8 +87,6 @@ class Specialisation:
     @property
     def bytes(self) -> int:
         """What its workspace takes, and the constants that it does not share with others."""
-        if not isinstance(self.model, Model | PartitionedModel):
-            return sum(each.bytes for each in self.model.specialisations)
         signature = self.model.signature
         own = 0 if self.conditions is not None else signature.constant_bytes
         return own + signature.workspace_bytes
@@ -100,6 +99,26 @@ _Key: TypeAlias = tuple[tuple[Known, ...], bool, Layouts]
 Program: TypeAlias = Model | PartitionedModel | InStages
 Specialise: TypeAlias = Callable[[dict[str, Known], Layouts], Program]
 """Compiles the model for the shapes, or the elements, of all inputs, and arrays that lie in some way."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What runs at some lengths: a program, or several in stages."""
+
+    shapes: Mapping[str, Known]
+    model: Program
+
+    @property
+    def specialisations(self) -> tuple[Specialisation, ...]:
+        """The programs."""
+        if isinstance(self.model, InStages):
+            return self.model.specialisations
+        return (Specialisation(self.shapes, self.model),)
+
+    @property
+    def bytes(self) -> int:
+        """What they take."""
+        return sum(each.bytes for each in self.specialisations)
 
 
 class DynamicModel:
@@ -135,7 +154,7 @@ class DynamicModel:
         self._most_bytes = most_bytes
         self._lock = Lock()
         self._values = frozenset(values)
-        self._programs: OrderedDict[_Key, Future[Specialisation]] = OrderedDict()
+        self._programs: OrderedDict[_Key, Future[_Kept]] = OrderedDict()
         """Those that were used last at the end."""
 
     def __repr__(self) -> str:
@@ -207,7 +226,7 @@ class DynamicModel:
         taken = taken_inputs(arrays, program.shapes)
         return model.bound(list(taken.values()), list(results.values()))
 
-    def _bindable(self, arrays: Sequence[Array], layouts: Layouts) -> Specialisation:
+    def _bindable(self, arrays: Sequence[Array], layouts: Layouts) -> _Kept:
         """The program for a call. Raises ModelError where there are several, one behind the other."""
         try:
             return self._program_for(arrays, layouts)
@@ -218,7 +237,7 @@ class DynamicModel:
                 f"sizes of model '{self.signature.name}' depend on data; use `run` in place of arrays for the results"
             ) from unknown
 
-    def _program_for(self, arrays: Sequence[Array], layouts: Layouts = ROW_MAJOR) -> Specialisation:
+    def _program_for(self, arrays: Sequence[Array], layouts: Layouts = ROW_MAJOR) -> _Kept:
         """The program for a call, which may turn out to depend on the elements of more inputs than others did."""
         specs = self.signature.inputs
         while True:
@@ -240,7 +259,7 @@ class DynamicModel:
         The static program for some shapes, compiled now if it is not there yet. Inputs whose elements
         decide about dimensions are given by an InputValue; the program does not take them.
 
-        Raises ModelError for shapes that are not those of all inputs, and what `xrelay.compile` raises.
+        Raises ModelError for shapes that are not those of all inputs, and for a model in stages, and what `xrelay.compile` raises.
         """
         specs = self.signature.inputs
         given_names = list(shapes or {})
@@ -254,7 +273,12 @@ class DynamicModel:
                 raise ModelError(f"the shape of '{spec.name}' is {each!r}, expected whole numbers")
         key = [each if isinstance(each, InputValue) else tuple(map(index, each)) for each in given]
         self._check_shapes([each.shape if isinstance(each, InputValue) else each for each in key])
-        return self._program(key, alone=True).model
+        model = self._program(key, alone=True).model
+        if isinstance(model, InStages):
+            raise ModelError(
+                f"sizes of model '{self.signature.name}' depend on data, so that it is several programs in stages; use `run`"
+            )
+        return model
 
     @property
     def specialisations(self) -> tuple[Specialisation, ...]:
@@ -262,7 +286,8 @@ class DynamicModel:
         if self._stages is not None:
             return self._stages.specialisations
         with self._lock:
-            return tuple(self._ready())
+            ready = list(self._ready())
+        return tuple(each for kept in ready for each in kept.specialisations)
 
     @property
     def llvm_ir(self) -> str:
@@ -284,7 +309,7 @@ class DynamicModel:
 
     def _program(
         self, shapes: Sequence[Known], layouts: Layouts = ROW_MAJOR, *, alone: bool = False
-    ) -> Specialisation:
+    ) -> _Kept:
         """The program for some shapes and layouts: with `alone` one that serves no others."""
         key = tuple(shapes), True, layouts
         many = None if alone or key in self._programs else self._for_many
@@ -303,7 +328,7 @@ class DynamicModel:
         }
         try:
             model = None if many is None else many(named, layouts)
-            found = Specialisation(named, model or self._specialise(named, layouts))
+            found = _Kept(named, model or self._specialise(named, layouts))
         except BaseException as error:
             with self._lock:
                 self._programs.pop(key, None)
@@ -314,7 +339,7 @@ class DynamicModel:
             self._forget(key)
         return found
 
-    def _ready(self) -> Iterator[Specialisation]:
+    def _ready(self) -> Iterator[_Kept]:
         for future in self._programs.values():
             if future.done() and future.exception() is None:
                 yield future.result()

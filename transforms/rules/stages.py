@@ -278,7 +278,7 @@ class _Stages:
         assert isinstance(end, func.ReturnOp)
         leaves = [leaf for value in end.operands for leaf in _leaves(value)]
         late: dict[str, tuple[SSAValue, tuple[int, ...]]] = {}
-        bounded = {op.result for op in self.cut.bounded}
+        bounded: set[SSAValue] = {op.result for op in self.cut.bounded}
         kept: dict[str, tuple[SSAValue, tuple[int, ...]]] = {}
         for name, (value, path) in zip(self.outputs, leaves, strict=True):
             is_late = value in self.cut.late and value not in bounded

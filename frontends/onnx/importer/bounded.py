@@ -100,7 +100,7 @@ def _unique(node: NodeProto, values: Values) -> Bounded:
         place = axis % len(dims)
         length = dims[place]
         found = [*dims[:place], count, *dims[place + 1 :]]
-    kinds = [
+    kinds: list[Kind] = [
         (code, found),
         (TensorProto.INT64, [count]),
         (TensorProto.INT64, [length]),

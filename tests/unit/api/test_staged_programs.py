@@ -1,5 +1,6 @@
 """Programs of the dialect with sizes that depend on data: stages, against NumPy."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,9 @@ import numpy as np
 import pytest
 
 import xrelay
-from xrelay.compiler import context, parse_program
+from xrelay.compiler import context, parse_program, read_model
 from xrelay.runtime.dynamic import DynamicModel
+from xrelay.runtime.model import Model
 from xrelay.runtime.signature import InputValue
 from xrelay.runtime.staged import StagedModel
 from xrelay.tools.cli import main
@@ -50,7 +52,9 @@ def test_places(tmp_path: Path, rows: str, threads: int) -> None:
             np.testing.assert_allclose(total, w[x > 0].sum(), atol=1e-5)
             np.testing.assert_array_equal(relu, np.maximum(x, 0))
     if rows == "?":
-        codes = {id(each.model.code) for each in model.specialisations}
+        codes = {
+            id(each.model.code) for each in model.specialisations if isinstance(each.model, Model)
+        }
         assert len(codes) < len(model.specialisations)
 
 
@@ -74,7 +78,7 @@ def test_places_of_places(tmp_path: Path) -> None:
         np.testing.assert_allclose(shifted, x + x.sum(), atol=1e-5)
 
 
-OPERANDS = {
+OPERANDS: dict[str, tuple[str, str, Callable[[Any, Any], Any]]] = {
     "arange": (
         """%n = relay.max %w : (tensor<3xi32>) -> tensor<i32>
         %0 = relay.constant dense<0> : tensor<i32>
@@ -112,9 +116,9 @@ def test_operands_that_are_computed(tmp_path: Path, name: str) -> None:
     assert isinstance(model, StagedModel)
     x = np.random.default_rng(2).random((2, 3)).astype(np.float32)
     for w in ([2, 1, 3], [1, 1, 1], [0, 2, 3], [2, 1, 3]):
-        w = np.array(w, np.int32)
-        (found,) = model.run({"x": x, "w": w}).values()
-        wanted = expected(x, w)
+        sizes = np.array(w, np.int32)
+        (found,) = model.run({"x": x, "w": sizes}).values()
+        wanted = expected(x, sizes)
         assert found.dtype == wanted.dtype and found.shape == wanted.shape
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
@@ -202,7 +206,7 @@ def test_names_of_results_that_are_values_of_both_stages(tmp_path: Path) -> None
 
 def test_modules_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "p.relay").write_text(RELAY + PLACES.replace("ROWS", "4"))
-    module, _ = xrelay.compiler.read_model(tmp_path / "p.relay")
+    module, _ = read_model(tmp_path / "p.relay")
     before = str(module)
     assert isinstance(xrelay.compile(module, cache=False), StagedModel)
     assert str(module) == before
