@@ -377,3 +377,30 @@ def test_weights_beside_the_model(tmp_path: Path) -> None:
     model = files.load(path)
     for _ in range(3):
         agree(model, compiled, {"x": rng.standard_normal((5, 4)).astype(np.float32)}, 1e-5)
+
+
+def test_loops_and_branches_that_data_decide() -> None:
+    """As many rounds as data say, each of which adds a row; branches of different shapes, of which one is taken."""
+    model = parsed(
+        """rounds (float[4] x, bool go) => (float s, float[k, 4] rows, float[m] part) {
+          zero = Constant <value_float = 0.0> ()
+          big = ReduceSum <keepdims = 0> (x)
+          n = Cast <to = 7> (big)
+          s, rows = Loop (n, go, zero) <body = body (int64 i, bool c, float t) => (bool d, float u, float[4] row) {
+            f = Cast <to = 1> (i)  u = Add(t, f)  row = Mul(x, u)  d = Identity(c)
+          }>
+          large = Greater(big, limit)
+          limit = Constant <value_float = 10.0> ()
+          part = If (large) <
+            then_branch = then () => (float[m] a) { a = Relu(x) },
+            else_branch = else () => (float[m] b) {
+              first = Constant <value_ints = [0]> ()  end = Constant <value_ints = [3]> ()
+              b = Slice(x, first, end)
+            }>
+        }"""
+    )
+    compiled = staged(model)
+    for number in (1, 2, 3, 1):
+        inputs = {"x": np.full(4, number, np.float32), "go": np.array(True)}
+        agree(model, compiled, inputs)
+    assert len(compiled.specialisations) == 3
