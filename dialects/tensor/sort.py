@@ -219,8 +219,8 @@ class ArgwhereOp(RelayOp):
 class BoundedArgwhereOp(RelayOp):
     """
     What `relay.argwhere` finds, in a tensor for as many as there could be: a tuple of the coordinates (i32) of all elements of
-    `condition` that are not 0, in row-major order, [n, rank] for n elements, with rows of 0 after them; and of how many
-    there are (i32, of shape [1]).
+    `condition` that are not 0, in row-major order, [n, rank] for n elements, of which the rows after them are not used and may hold
+    anything; and of how many there are (i32, of shape [1]).
 
     Source: ONNX's NonZero (transposed), with the bound of its size in place of the size.
     """

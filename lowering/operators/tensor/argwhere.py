@@ -6,12 +6,14 @@ Kernel code that finds the elements that are not 0.
     ───────────── barrier ─────────────
     write    write    write            each part's rows begin where the counts of those before it end
 
-One thread knows where a row goes as it finds it, and reads the elements once.
+One thread knows where a row goes as it finds it, and reads the elements once. Vectors in which all elements are 0, of which there are
+many where few are found, take a comparison.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerType, i1, i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import is_open
@@ -25,10 +27,12 @@ from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.convert import convert
+from xrelay.lowering.operators.tensor.selection import any_lane
 
 COUNT = element(i32)
 BOOL = element(i1)
 
+MOST_LANES = 32
 PARTS = 64
 """Of the elements, which threads share."""
 FEWEST = 4096
@@ -44,37 +48,63 @@ class _Finder:
         self.shape = shape_of(op.condition)
         self.size = element_count(self.shape)
         self.rows, self.total = (ctx.ev.buffers[op.result, field] for field in range(2))
+        self.kind = element_of(op.condition)
+        self.lanes = min(ctx.target.lanes(self.kind.bytes), MOST_LANES)
 
-    def found(self, place: Index) -> SSAValue:
-        """Whether the element at a row-major offset is not 0."""
-        value = self.ctx.ev.get((self.condition, 0), linear(self.shape, place))
-        return convert(self.b, value, element_of(self.condition), BOOL)
+    def found(self, place: Index, lanes: int = 1) -> SSAValue:
+        """Whether elements from a row-major offset on are not 0."""
+        value = self.ctx.ev.get((self.condition, 0), linear(self.shape, place, lanes))
+        return convert(self.b, value, self.kind, BOOL)
 
     def count(self, start: Index, stop: Index) -> SSAValue:
         """How many elements of a part are not 0."""
-
-        def step(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return [self._counted(state[0], self.found(i))]
-
-        return self.b.fold(start, stop, 1, [self.b.index(0)], step)[0]
+        return self._each(start, stop, self.b.index(0), lambda place, lanes, found, row: None)
 
     def write(self, start: Index, stop: Index, first: SSAValue) -> SSAValue:
         """Writes the rows of a part from row `first` on; the row after them."""
         b = self.b
 
-        def step(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            (row,) = state
-            found = self.found(i)
-            with b.when(found):
-                self._write_row(row, b.unflatten(i, self.shape))
-            return [self._counted(row, found)]
+        def write(place: Index, lanes: int, found: SSAValue, row: SSAValue) -> None:
+            if lanes == 1:
+                with b.when(found):
+                    self._write_row(row, b.unflatten(place, self.shape))
+                return
+            with b.when(any_lane(b, found)):
+                self._each(place, b.add(place, lanes), row, write, vectors=False)
 
-        return b.fold(start, stop, 1, [first], step)[0]
+        return self._each(start, stop, first, write)
 
-    def clear(self, start: Index, stop: Index) -> None:
-        """Writes rows of 0."""
-        with self.b.loop(start, stop) as row:
-            self._write_row(row, [0] * len(self.shape))
+    def _each(
+        self,
+        start: Index,
+        stop: Index,
+        first: SSAValue,
+        use: Callable[[Index, int, SSAValue, SSAValue], None],
+        *,
+        vectors: bool = True,
+    ) -> SSAValue:
+        """
+        Code for vectors of a part, and for the elements after the last whole one. `use(place, lanes, found, row)` gets which elements
+        are not 0, and `first` more than how many were not before; the result is that after the last.
+        """
+        b = self.b
+
+        def step(lanes: int) -> Callable[[Index, Sequence[SSAValue]], Sequence[SSAValue]]:
+            def step(place: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                (row,) = state
+                found = self.found(place, lanes)
+                use(place, lanes, found, row)
+                return [b.index(b.add(row, self._number(found, lanes)))]
+
+            return step
+
+        whole = start
+        row = first
+        if vectors and self.lanes > 1:
+            count = b.div(b.sub(stop, start), self.lanes)
+            whole = b.add(start, b.mul(count, self.lanes))
+            (row,) = b.fold(start, whole, self.lanes, [row], step(self.lanes))
+        return b.fold(whole, stop, 1, [row], step(1))[0]
 
     def set_total(self, total: SSAValue) -> None:
         """Writes how many elements are not 0."""
@@ -86,8 +116,14 @@ class _Finder:
             number = convert(b, b.index(coordinate), INDEX, COUNT)
             b.store(self.rows.pointer, b.add(b.mul(row, rank), axis), COUNT, number)
 
-    def _counted(self, count: SSAValue, found: SSAValue) -> SSAValue:
-        return self.b.index(self.b.add(count, convert(self.b, found, BOOL, INDEX)))
+    def _number(self, found: SSAValue, lanes: int) -> SSAValue:
+        """In how many lanes a condition holds."""
+        b = self.b
+        if lanes == 1:
+            return convert(b, found, BOOL, INDEX)
+        bits = IntegerType(lanes)
+        number = b.intrinsic("ctpop", [b.bitcast(found, bits)], bits)
+        return b.insert(llvm.ZExtOp(number, INDEX.compute)).res
 
 
 def _argwhere(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -99,9 +135,7 @@ def _argwhere(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         return
 
     def everything(_: Coords) -> None:
-        total = finder.write(0, finder.size, ctx.b.index(0))
-        finder.clear(total, finder.size)
-        finder.set_total(total)
+        finder.set_total(finder.write(0, finder.size, ctx.b.index(0)))
 
     ctx.tasks((1,), everything)
 
@@ -132,7 +166,6 @@ def _in_parts(ctx: KernelContext, finder: _Finder) -> None:
         before, total = b.fold(0, PARTS, 1, [b.index(0), b.index(0)], add)
         start, stop = bounds(part, step)
         finder.write(start, stop, before)
-        finder.clear(b.larger(start, total), b.larger(stop, total))
         with b.when(b.compare_index(part, "eq", 0)):
             finder.set_total(total)
 
