@@ -162,6 +162,8 @@ def _cut_inlined(
 
 MOST_VALUES = 256
 """Inputs with more elements are data, not shapes."""
+MOST_IN_ROWS = 16
+"""So many elements has a shape of several axes at most: two numbers for each of eight axes."""
 
 
 ELEMENTS_ARE_NEEDED = "supported once the elements of inputs are known (xrelay.InputValue, --input)"
@@ -363,13 +365,15 @@ class _Importer:
 def _is_data(arg: SSAValue, value: SSAValue) -> bool:
     """
     Whether an input that decides about a value is data, and no shape, axis or number, of whose elements programs are made: it is
-    large; or it has several axes or no integers, unless it is that value itself, as the scales of a Resize.
+    large; or it has more than a few rows of numbers or no integers, unless it is that value itself, as the scales of a Resize.
     """
     type_ = tensor_type(arg, "an input")
-    if element_count(type_.get_shape()) > MOST_VALUES:
+    count = element_count(type_.get_shape())
+    if count > MOST_VALUES:
         return True
-    is_shape = is_integer_type(type_.element_type) and type_.element_type != i1
-    return arg is not value and not (is_shape and type_.get_num_dims() <= 1)
+    is_whole = is_integer_type(type_.element_type) and type_.element_type != i1
+    is_shape = is_whole and (type_.get_num_dims() <= 1 or count <= MOST_IN_ROWS)
+    return arg is not value and not is_shape
 
 
 def _port(value: ValueInfoProto) -> DictionaryAttr:

@@ -232,7 +232,7 @@ OPERANDS = {
 @pytest.mark.parametrize("name", OPERANDS)
 def test_operands_that_are_computed(name: str) -> None:
     """A shape, an end, a number that follow from data: a program for each, and not for each content of the data."""
-    text = """operands (float[6, 4] x, int64[1, 3] w) => OUTPUTS
+    text = """operands (float[6, 4] x, int64[6, 3] w) => OUTPUTS
         <int64 zero = {0}, int64 one = {1}, float ten = {10}, int64[1] line = {-1}, int64[1] first = {0},
          int64[1] last = {1}, int64[2] both = {6, 4}, int64[1] six = {6}> NODES"""
     outputs, nodes = OPERANDS[name].split("{", 1)
@@ -241,7 +241,7 @@ def test_operands_that_are_computed(name: str) -> None:
     rng = np.random.default_rng(4)
     for row in ([[1, 2, 3]], [[3, 3, 3]], [[2, 1, 3]], [[2, 1, 3]]):
         x = (rng.random((6, 4)) + 0.5).astype(np.float32)
-        agree(model, compiled, {"x": x, "w": np.array(row)}, 1e-5)
+        agree(model, compiled, {"x": x, "w": np.repeat(row, 6, 0)}, 1e-5)
     if name in ("range", "fill"):
         assert len(compiled.specialisations) == 1
 

@@ -542,10 +542,11 @@ def test_ops_lists_what_has_no_code_with_the_reason(cmd: Command) -> None:
     assert result.code == 0
     rows = [line for line in result.out.splitlines() if line.startswith("| ")][2:]
     assert (
-        "| argwhere | opaque | condition |  | yes | none: the shape of the result depends on data |  |"
+        "| apply | opaque | function, args* |  | yes | none: functions and data types are no tensors |  |"
         in rows
     )
     assert all("| none: " in row for row in rows)
+    assert not any(row.startswith("| argwhere |") for row in rows)
 
 
 def test_markdown_of_ops_names_operands_attributes_and_defaults(cmd: Command) -> None:
