@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xrelay.runtime.errors import ModelError
     from xrelay.runtime.model import Model
     from xrelay.runtime.signature import InputValue
+    from xrelay.runtime.staged import StagedModel
 
     __version__: str
 
@@ -32,6 +33,7 @@ __all__ = [
     "Model",
     "ModelError",
     "OnnxImportError",
+    "StagedModel",
     "__version__",
     "compile",
     "interpret",
@@ -45,6 +47,7 @@ _HOMES = {
     "Model": ("xrelay.runtime.model", "Model"),
     "ModelError": ("xrelay.runtime.errors", "ModelError"),
     "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),
+    "StagedModel": ("xrelay.runtime.staged", "StagedModel"),
     "compile": ("xrelay.compile_model", "compile_model"),
     "interpret": ("xrelay.interpret_model", "interpret_model"),
     "load": ("xrelay.runtime.dimensions.loading", "load"),

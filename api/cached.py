@@ -34,7 +34,7 @@ from xrelay.runtime.reading import (
     open_regular,
     size_of,
 )
-from xrelay.runtime.signature import Shapes
+from xrelay.runtime.signature import InputSequence, InputValue, Shapes
 from xrelay.runtime.weights import weights_path
 
 if TYPE_CHECKING:
@@ -158,7 +158,11 @@ def cache_place(
         digest, name = None, ""
     if digest is None:
         return None
-    given = sorted((str(key), str(shape)) for key, shape in dict(shapes or {}).items())
+    # The text of elements names the first ones.
+    given = sorted(
+        (str(key), repr(shape) if isinstance(shape, InputValue | InputSequence) else str(shape))
+        for key, shape in dict(shapes or {}).items()
+    )
     facts = (
         *(digest, name, given),
         *(options.threads, options.profile, options.winograd, options.tuning.digest),

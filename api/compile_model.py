@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from xrelay.runtime.dimensions.code import ManyCode
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.partitioned import PartitionedModel
+    from xrelay.runtime.staged import AnyModel, StagedModel
 
 
 MOST_CALLS = 1_000_000
@@ -70,7 +71,7 @@ class CompileArguments(TypedDict, total=False):
 @overload
 def compile_model(
     model: str | Path | ModelProto | ModuleOp, **arguments: Unpack[CompileArguments]
-) -> Model | DynamicModel: ...
+) -> Model | DynamicModel | StagedModel: ...
 
 
 @overload
@@ -81,7 +82,7 @@ def compile_model(
     fallback: bool = False,
     placement: str | Path = "priority",
     **arguments: Unpack[CompileArguments],
-) -> Model | PartitionedModel | DynamicModel: ...
+) -> Model | PartitionedModel | DynamicModel | StagedModel: ...
 
 
 def compile_model(
@@ -103,7 +104,7 @@ def compile_model(
     precision_rules: GivenRules = NO_RULES,
     progress: Progress = silent,
     specialise_after: int = 0,
-) -> Model | PartitionedModel | DynamicModel:
+) -> Model | PartitionedModel | DynamicModel | StagedModel:
     """
     Compiles a model into machine code in this process.
 
@@ -177,21 +178,33 @@ def compile_model(
 
         return compile_many(model, unknown, options, progress, known)
 
-    try:
-        return compiled(model, shapes)
-    except UnknownDimensions as unknown:
-        if unknown.many or placement != "priority":
-            raise
-        from xrelay.specialise import dynamic_model
+    def whole(model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None = None) -> AnyModel:
+        try:
+            return compiled(model, shapes)
+        except UnknownDimensions as unknown:
+            if placement != "priority":
+                raise
+            from xrelay.specialise import dynamic_model
+            from xrelay.staged import fixed_stages, model_name, open_stages
+            from xrelay.transforms.rules.stages import UnknownSizes
 
-        return dynamic_model(
-            model,
-            unknown,
-            compiled,
-            for_many if regions is None else None,
-            for_file,
-            specialise_after,
-        )
+            name = model_name(model)
+            if unknown.many:
+                return fixed_stages(unknown, name, whole)
+
+            def program(
+                model: str | Path | ModelProto | ModuleOp, shapes: Shapes, layouts: Layouts
+            ):
+                try:
+                    return compiled(model, shapes, layouts)
+                except UnknownSizes as unknown:
+                    return fixed_stages(unknown, name, whole)
+
+            cut = partial(open_stages, compiled=whole)
+            many = for_many if regions is None else None
+            return dynamic_model(model, unknown, program, many, for_file, cut, specialise_after)
+
+    return whole(model, shapes)
 
 
 def _compile_regions(
@@ -237,11 +250,11 @@ def _compile_own(
     def code() -> ModelCode:
         from xrelay.compiler import compile_code, read_model
         from xrelay.program_weights import require_weights
-        from xrelay.specialise import require_known_inputs
+        from xrelay.staged import require_known_sizes
 
         progress("read the model")
         module, name = read_model(model, shapes, options.limits)
-        require_known_inputs(module)
+        require_known_sizes(module)
         require_weights(module, model)
         return compile_code(module, name, options, progress, scope)
 

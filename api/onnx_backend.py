@@ -21,11 +21,10 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.compile_model import compile_model
 from xrelay.errors import OptionError
 from xrelay.runtime.arguments import count_given, few, kind_of, number_argument
-from xrelay.runtime.dynamic import DynamicModel
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.model import Array, Model
-from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.runtime.model import Array
 from xrelay.runtime.signature import listed
+from xrelay.runtime.staged import AnyModel
 
 
 class CompiledRep(BackendRep):
@@ -33,7 +32,7 @@ class CompiledRep(BackendRep):
 
     def __init__(
         self,
-        model: Model | PartitionedModel | DynamicModel,
+        model: AnyModel,
         sequences: Collection[str] = (),
     ):
         """`sequences` names the outputs that are lists of arrays."""

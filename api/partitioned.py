@@ -45,7 +45,7 @@ from xrelay.program_weights import require_weights
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
 from xrelay.runtime.signature import Shapes, Signature, TensorSpec
-from xrelay.specialise import require_known_inputs
+from xrelay.staged import require_known_sizes
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
@@ -365,7 +365,7 @@ def compile_partitioned(
     found = find_backends(backends)
     progress("read the model")
     module, name = read_model(model, shapes, options.limits, unrolled=True)
-    require_known_inputs(module)
+    require_known_sizes(module)
     require_weights(module, model)
     partition(module, found, progress, options.limits)
     return compile_partition(

@@ -7,22 +7,39 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.ports import Port, entry_function, ports
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import is_open
+from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.errors import CompileError
+from xrelay.interpreters.constants import constant_op
 from xrelay.many_lengths import ManyLengths, Opener
 from xrelay.runtime.arguments import few, number_argument
 from xrelay.runtime.code import SavedCode
-from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, Specialisation
+from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, Program, Specialisation
 from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.model import Model
-from xrelay.runtime.partitioned import PartitionedModel
-from xrelay.runtime.signature import InputValue, Known, OpenTensor, Shapes, UnknownDimensions
+from xrelay.runtime.signature import (
+    InputValue,
+    Known,
+    OpenTensor,
+    Shapes,
+    UnknownDimensions,
+    stored,
+)
+from xrelay.runtime.staged import StagedModel
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.rules.copying import copied
 
@@ -64,14 +81,13 @@ def described(port: Port) -> OpenTensor:
 def dynamic_model(
     model: str | Path | ModelProto | ModuleOp,
     unknown: UnknownDimensions,
-    compiled: Callable[
-        [str | Path | ModelProto | ModuleOp, Shapes, Layouts], Model | PartitionedModel
-    ],
+    compiled: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts], Program],
     for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope], Model] | None,
     for_file: Callable[
         [str | Path | ModelProto | ModuleOp, UnknownDimensions, Sequence[Mapping[str, Known]]],
         SavedCode,
     ],
+    staged: Callable[[UnknownDimensions, DynamicSignature], StagedModel | None],
     specialise_after: int = 0,
 ) -> DynamicModel:
     """
@@ -91,14 +107,14 @@ def dynamic_model(
         if _stamp(source) != before:
             raise CompileError(f"'{source}' has changed since it was compiled: compile it again")
 
-    def program(shapes: dict[str, Known], layouts: Layouts) -> Model | PartitionedModel:
+    def program(shapes: dict[str, Known], layouts: Layouts) -> Program:
         require_same()
         return compiled(source, shapes, layouts)
 
     signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
     ranges = unknown.ranges
     if for_many is None:
-        return DynamicModel(signature, program, values=unknown.values, ranges=ranges)
+        return DynamicModel(signature, program, values=unknown.values, ranges=ranges, staged=staged)
     make = for_many
 
     def program_for_many(shapes: Shapes, layouts: Layouts, scope: Scope) -> Model:
@@ -117,6 +133,7 @@ def dynamic_model(
         for_many=many.model,
         ranges=ranges,
         save=save,
+        staged=staged,
         specialise_after=specialise_after,
     )
 
@@ -155,11 +172,7 @@ def specialise(module: ModuleOp, shapes: Shapes) -> None:
             )
         arg = block.args[by_name[name]]
         assert is_tensor_type(arg.type)
-        if isinstance(given, InputValue):
-            raise CompileError(
-                f"shapes= gives elements of input '{name}', which only ONNX models take"
-            )
-        lengths = _lengths(name, given)
+        lengths = list(given.shape) if isinstance(given, InputValue) else _lengths(name, given)
         stated = arg.type.get_shape()
         if len(stated) != len(lengths) or any(
             0 <= dim != length for dim, length in zip(stated, lengths, strict=True)
@@ -169,9 +182,44 @@ def specialise(module: ModuleOp, shapes: Shapes) -> None:
             )
         known = TensorType(arg.type.element_type, lengths)
         Rewriter.replace_value_with_new_type(arg, known)
+    values = {name: given for name, given in shapes.items() if isinstance(given, InputValue)}
+    if values:
+        _make_constants(function, values)
     outputs = function.function_type.outputs
     function.function_type = FunctionType.from_lists(block.arg_types, outputs.data)
     InferTypePass().rewrite(module)
+
+
+def _make_constants(function: func.FuncOp, values: Mapping[str, InputValue]) -> None:
+    """Makes constants of inputs whose elements are given. Raises CompileError for those of another type."""
+    block = function.body.blocks[0]
+    stated = ports(function)[0]
+    kept = [port for port in stated if port.name not in values]
+    for port, arg in zip(stated, tuple(block.args), strict=True):
+        given = values.get(port.name)
+        if given is None:
+            continue
+        if given.dtype != port.dtype:
+            raise CompileError(
+                f"shapes= gives input '{port.name}' elements of type {given.dtype}, the program states {port.dtype}"
+            )
+        op = constant_op(stored(given.array))
+        assert block.first_op is not None
+        block.insert_op_before(op, block.first_op)
+        arg.replace_all_uses_with(op.result)
+        block.erase_arg(arg)
+    # Names that follow from places would change with these.
+    function.arg_attrs = ArrayAttr(
+        [
+            DictionaryAttr(
+                {
+                    ONNX_NAME: StringAttr(port.name),
+                    **({STORED_DTYPE: StringAttr(port.stored)} if port.stored else {}),
+                }
+            )
+            for port in kept
+        ]
+    )
 
 
 def _lengths(name: str, given: object) -> list[int]:

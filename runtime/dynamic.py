@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from operator import index
 from pathlib import Path
 from threading import Lock, Thread
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy.typing as npt
 from xdsl.utils.exceptions import DiagnosticException
@@ -64,6 +64,20 @@ class DynamicSignature:
         return f"'{self.name}': {inputs or 'none'} -> {outputs or 'none'}"
 
 
+@runtime_checkable
+class InStages(Protocol):
+    """A model in stages, as `xrelay.runtime.staged` has them."""
+
+    @property
+    def specialisations(self) -> tuple[Specialisation, ...]:
+        """The programs of all stages."""
+        ...
+
+    def run(self, inputs: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+        """As `DynamicModel.run`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Specialisation:
     """A program of a dynamic model at some lengths."""
@@ -89,8 +103,34 @@ _Key: TypeAlias = tuple[tuple[Known, ...], bool, Layouts]
 """What a program is for, whether for that alone, and how arrays lie."""
 
 
-Specialise: TypeAlias = Callable[[dict[str, Known], Layouts], Model | PartitionedModel]
+Program: TypeAlias = Model | PartitionedModel | InStages
+Specialise: TypeAlias = Callable[[dict[str, Known], Layouts], Program]
 """Compiles the model for the shapes, or the elements, of all inputs, and arrays that lie in some way."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What runs at some lengths: a program, or several in stages."""
+
+    shapes: Mapping[str, Known]
+    model: Program
+
+    @property
+    def specialisations(self) -> tuple[Specialisation, ...]:
+        """The programs."""
+        if isinstance(self.model, InStages):
+            return self.model.specialisations
+        return (Specialisation(self.shapes, self.model),)
+
+    @property
+    def serves_others(self) -> bool:
+        """Whether it is on the code of a program for many lengths."""
+        return isinstance(self.model, Model) and self.model.conditions is not None
+
+    @property
+    def bytes(self) -> int:
+        """What they take."""
+        return sum(each.bytes for each in self.specialisations)
 
 
 class DynamicModel:
@@ -109,6 +149,7 @@ class DynamicModel:
         for_many: Callable[[dict[str, Known], Layouts], Model | None] | None = None,
         ranges: Ranges | None = None,
         save: Callable[[Path, Sequence[Specialisation]], None] | None = None,
+        staged: Callable[[UnknownDimensions, DynamicSignature], InStages | None] | None = None,
         specialise_after: int = 0,
     ):
         """
@@ -116,11 +157,14 @@ class DynamicModel:
         those of the specialisations among them; None for a model whose programs are in one already. After
         `specialise_after` calls with the same lengths these get a program of their own in the background; 0 for never.
         `values` names inputs whose elements programs are made for; compiling one may find others. `for_many` gives a
-        model for shapes and layouts on the code of a program for many of them, where there can be one.
+        model for shapes and layouts on the code of a program for many of them, where there can be one. `staged` makes the
+        model that runs instead once it turns out that sizes depend on data, or None where there is none.
         """
         self.signature = signature
         self._specialise = specialise
         self._for_many = for_many
+        self._staged = staged
+        self._stages: InStages | None = None
         self._ranges = ranges or {}
         self._save = save
         self._specialise_after = specialise_after
@@ -132,7 +176,7 @@ class DynamicModel:
         self._most_bytes = most_bytes
         self._lock = Lock()
         self._values = frozenset(values)
-        self._programs: OrderedDict[_Key, Future[Specialisation]] = OrderedDict()
+        self._programs: OrderedDict[_Key, Future[_Kept]] = OrderedDict()
         """Those that were used last at the end."""
 
     def __repr__(self) -> str:
@@ -148,9 +192,24 @@ class DynamicModel:
         specs = self.signature.inputs
         arrays = named_arrays(specs, inputs)
         self._check(arrays)
-        found = self._program_for(arrays)
         named = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
-        return found.model.run(taken_inputs(named, found.shapes))
+        if self._stages is None:
+            try:
+                found = self._program_for(arrays)
+            except UnknownDimensions as unknown:
+                self._cut(unknown)
+            else:
+                return found.model.run(taken_inputs(named, found.shapes))
+        assert self._stages is not None
+        return self._stages.run(named)
+
+    def _cut(self, unknown: UnknownDimensions) -> None:
+        """Makes the stages that the model has. Raises `unknown` where there are none."""
+        with self._lock:
+            if self._stages is None and self._staged is not None:
+                self._stages = self._staged(unknown, self.signature)
+            if self._stages is None:
+                raise unknown
 
     def bind(
         self,
@@ -178,18 +237,29 @@ class DynamicModel:
                 found = f"{array.dtype}{list(array.shape)}"
                 raise ModelError(f"output '{spec.name}' is {found}, expected {spec}")
         layouts = layouts_of(arrays, results)
-        program = self._program_for(given, layouts)
+        program = self._bindable(given, layouts)
         model = program.model
         if not isinstance(model, Model):
             raise ModelError(
-                f"model '{self.signature.name}' has parts on other engines, which do not run on arrays of the caller; "
-                "use `run`"
+                f"model '{self.signature.name}' has parts on other engines, or behind sizes that depend on data, which do not "
+                "run on arrays of the caller; use `run`"
             )
         require_types("output", model.signature.outputs, results)
         taken = taken_inputs(arrays, program.shapes)
         return model.bound(list(taken.values()), list(results.values()))
 
-    def _program_for(self, arrays: Sequence[Array], layouts: Layouts = ROW_MAJOR) -> Specialisation:
+    def _bindable(self, arrays: Sequence[Array], layouts: Layouts) -> _Kept:
+        """The program for a call. Raises ModelError where there are several, one behind the other."""
+        try:
+            return self._program_for(arrays, layouts)
+        except UnknownDimensions as unknown:
+            if not unknown.many:
+                raise
+            raise ModelError(
+                f"sizes of model '{self.signature.name}' depend on data; use `run` in place of arrays for the results"
+            ) from unknown
+
+    def _program_for(self, arrays: Sequence[Array], layouts: Layouts = ROW_MAJOR) -> _Kept:
         """The program for a call, which may turn out to depend on the elements of more inputs than others did."""
         specs = self.signature.inputs
         while True:
@@ -206,14 +276,12 @@ class DynamicModel:
                 with self._lock:
                     self._values |= frozenset(unknown.values)
 
-    def specialise(
-        self, shapes: Mapping[str, Sequence[int] | InputValue]
-    ) -> Model | PartitionedModel:
+    def specialise(self, shapes: Mapping[str, Sequence[int] | InputValue]) -> Program:
         """
         The static program for some shapes, compiled now if it is not there yet. Inputs whose elements
         decide about dimensions are given by an InputValue; the program does not take them.
 
-        Raises ModelError for shapes that are not those of all inputs, and what `xrelay.compile` raises.
+        Raises ModelError for shapes that are not those of all inputs, and for a model in stages, and what `xrelay.compile` raises.
         """
         specs = self.signature.inputs
         given_names = list(shapes or {})
@@ -227,13 +295,21 @@ class DynamicModel:
                 raise ModelError(f"the shape of '{spec.name}' is {each!r}, expected whole numbers")
         key = [each if isinstance(each, InputValue) else tuple(map(index, each)) for each in given]
         self._check_shapes([each.shape if isinstance(each, InputValue) else each for each in key])
-        return self._program(key, alone=True).model
+        model = self._program(key, alone=True).model
+        if isinstance(model, InStages):
+            raise ModelError(
+                f"sizes of model '{self.signature.name}' depend on data, so that it is several programs in stages; use `run`"
+            )
+        return model
 
     @property
     def specialisations(self) -> tuple[Specialisation, ...]:
-        """The programs that are kept, those that were used last at the end."""
+        """The programs that are kept, those that were used last at the end; of all stages where sizes depend on data."""
+        if self._stages is not None:
+            return self._stages.specialisations
         with self._lock:
-            return tuple(self._ready())
+            ready = list(self._ready())
+        return tuple(each for kept in ready for each in kept.specialisations)
 
     @property
     def llvm_ir(self) -> str:
@@ -248,8 +324,13 @@ class DynamicModel:
         says more.
 
         Raises ModelError when the suffix is unknown or the place cannot be written, for a model that was loaded from
-        a library and one with parts on other engines, and what `xrelay.compile` raises.
+        a library and one with parts on other engines, or in stages, and what `xrelay.compile` raises.
         """
+        if self._stages is not None:
+            raise ModelError(
+                f"sizes of model '{self.signature.name}' depend on data, so that it is several programs in stages; they cannot "
+                f"be saved as '{path}'"
+            )
         if self._save is None:
             raise ModelError(
                 f"model '{self.signature.name}' cannot be saved: it was loaded from a library, or has parts on other engines"
@@ -267,7 +348,7 @@ class DynamicModel:
 
     def _program(
         self, shapes: Sequence[Known], layouts: Layouts = ROW_MAJOR, *, alone: bool = False
-    ) -> Specialisation:
+    ) -> _Kept:
         """The program for some shapes and layouts: with `alone` one that serves no others."""
         key = tuple(shapes), True, layouts
         many = None if alone or key in self._programs else self._for_many
@@ -281,13 +362,13 @@ class DynamicModel:
             self._programs.move_to_end(key)
         if not mine:
             known = future.result()
-            if self._specialise_after and not alone and known.conditions is not None:
+            if self._specialise_after and not alone and known.serves_others:
                 self._count(key)
             return known
         named = self._named(shapes)
         try:
             model = None if many is None else many(named, layouts)
-            found = Specialisation(named, model or self._specialise(named, layouts))
+            found = _Kept(named, model or self._specialise(named, layouts))
         except BaseException as error:
             with self._lock:
                 self._programs.pop(key, None)
@@ -320,11 +401,11 @@ class DynamicModel:
         shapes, _, layouts = key
         named = self._named(shapes)
         try:
-            found = Specialisation(named, self._specialise(named, layouts))
+            found = _Kept(named, self._specialise(named, layouts))
         except DiagnosticException as error:
             logger.info("no program for %s alone: %s", named, error)
             return
-        future: Future[Specialisation] = Future()
+        future: Future[_Kept] = Future()
         future.set_result(found)
         with self._lock:
             self._calls.pop(key, None)
@@ -332,7 +413,7 @@ class DynamicModel:
             self._programs[shapes, True, layouts] = future
             self._forget((shapes, True, layouts))
 
-    def _ready(self) -> Iterator[Specialisation]:
+    def _ready(self) -> Iterator[_Kept]:
         for future in self._programs.values():
             if future.done() and future.exception() is None:
                 yield future.result()

@@ -18,7 +18,6 @@ from xrelay.runtime.executor import Binding, Executor, allocated
 from xrelay.runtime.host import missing_features
 from xrelay.runtime.layouts import ROW_MAJOR, layouts_of
 from xrelay.runtime.machine import Address
-from xrelay.runtime.machine_code import load_code
 from xrelay.runtime.memory import (
     addresses,
     arrays_by_name,
@@ -27,6 +26,7 @@ from xrelay.runtime.memory import (
     contiguous,
     require_types,
 )
+from xrelay.runtime.object_file import load_code
 from xrelay.runtime.signature import Named, Signature, TensorSpec, listed
 
 Array = npt.NDArray[Any]

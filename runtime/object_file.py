@@ -1,6 +1,7 @@
-"""Functions of object files that are not saved models."""
+"""Object files in this process: those of models that are not saved, and functions of others."""
 
 import ctypes
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,25 @@ import numpy.typing as npt
 from xrelay.runtime.elf import LoadedObject, UnknownObjectError, is_supported
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import address_table
-from xrelay.runtime.machine import Address
+from xrelay.runtime.machine import Address, Machine
 from xrelay.runtime.memory import addresses
+
+logger = logging.getLogger("xrelay.runtime")
 
 _Pointer = ctypes.c_void_p
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, _Pointer, _Pointer)
+
+
+def load_code(code: bytes, machine: Machine) -> Address:
+    """The addresses of the functions of an object file, brought in by LLVM where it must be."""
+    if is_supported():
+        try:
+            return LoadedObject(code).address
+        except UnknownObjectError as what:
+            logger.info("LLVM loads the code, because of %s", what)
+    from xrelay.runtime.llvm import load_object
+
+    return load_object(code, machine)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from xrelay.runtime.signature import (
     UnknownDimensions,
     taken_inputs,
 )
+from xrelay.runtime.staged import StagedModel
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
@@ -102,7 +103,8 @@ def _run_model(args: argparse.Namespace) -> int:
     if args.interpret:
         _print_outputs(outputs, f"interpreted: {1e3 * seconds:.1f} ms")
         return 0
-    hint = "; --profile measures them" if can_profile(args) else ""
+    measures = can_profile(args) and isinstance(model, Model)
+    hint = "; --profile measures them" if measures else ""
     # Memory is touched and threads start for the first time.
     _print_outputs(outputs, f"first run: {1e3 * seconds:.1f} ms (later ones are faster{hint})")
     if args.profile:
@@ -121,8 +123,7 @@ def _run_model(args: argparse.Namespace) -> int:
 
         with failing_with(BAD_INPUT):
             limits = arguments.limits(args)
-        ordered = [inputs[spec.name] for spec in model.signature.inputs]
-        return verify(Path(args.model), shapes, limits, args.precision, ordered, outputs)
+        return verify(Path(args.model), shapes, limits, args.precision, inputs, outputs)
     return 0
 
 
@@ -133,7 +134,7 @@ def can_profile(args: argparse.Namespace) -> bool:
 
 def _load(
     args: argparse.Namespace, given: Mapping[str, Array]
-) -> tuple[Model | PartitionedModel | InterpretedModel | DynamicModel, Shapes]:
+) -> tuple[Model | PartitionedModel | StagedModel | InterpretedModel | DynamicModel, Shapes]:
     """
     The model, from a library, from the cache or from the compiler, and what it is compiled for: the shapes of
     --shape, and where these leave something open the shapes and elements of the given inputs.
@@ -150,12 +151,48 @@ def _load(
             return load(args, shapes), shapes
         except CommandFailed as failure:
             unknown = failure.__cause__
-            if not isinstance(unknown, UnknownDimensions) or (unknown.many and not args.interpret):
+            if not isinstance(unknown, UnknownDimensions):
                 raise
+            if unknown.many and not args.interpret:
+                return _staged(args, shapes), shapes
             found = unknown.known_of(given)
             if found.items() <= shapes.items():
                 raise
             shapes.update(found)
+
+
+def _staged(args: argparse.Namespace, shapes: Shapes) -> StagedModel:
+    """The model in stages, as its sizes depend on data."""
+    from xrelay.compile_model import compile_model
+
+    for option, value in {"--profile": args.profile, "--compare": args.compare}.items():
+        if value:
+            raise CommandFailed(
+                f"{option} is for models of one program; sizes in '{args.model}' depend on data, and it runs in stages",
+                BAD_INPUT,
+            )
+    with failing_with(BAD_INPUT):
+        options = arguments.compile_options(args)
+    with stage_progress() as progress, failing_with(FAILED):
+        model = compile_model(
+            args.model,
+            shapes=shapes,
+            threads=options.threads,
+            target=options.target,
+            winograd=options.winograd,
+            tuning=options.tuning,
+            max_nodes=options.limits.max_nodes,
+            max_bytes=options.limits.max_bytes,
+            precision=options.precision,
+            precision_rules=options.precision_rules,
+            backends=arguments.backends(args.backend),
+            fallback=args.fallback,
+            placement=args.placement,
+            cache=not args.no_cache,
+            progress=progress,
+        )
+    assert isinstance(model, StagedModel)
+    return model
 
 
 def _interpreted(args: argparse.Namespace, shapes: Shapes) -> InterpretedModel:
@@ -215,7 +252,7 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
     from xrelay.compiler import read_model
     from xrelay.partitioned import compile_partition, find_backends, partition
     from xrelay.program_weights import require_weights
-    from xrelay.specialise import require_known_inputs
+    from xrelay.staged import require_known_sizes
 
     if args.profile:
         raise CommandFailed(
@@ -232,7 +269,7 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             module, name = read_model(Path(args.model), shapes, options.limits, unrolled=True)
             require_weights(module, args.model)
         with failing_with(FAILED):
-            require_known_inputs(module)
+            require_known_sizes(module)
             partition(module, backends, progress, options.limits)
             return compile_partition(
                 module,
@@ -273,14 +310,14 @@ def _placed(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
 def _compile(path: Path, shapes: Shapes, options: CompileOptions, progress: Progress) -> ModelCode:
     from xrelay.compiler import compile_code, read_model
     from xrelay.program_weights import require_weights
-    from xrelay.specialise import require_known_inputs
+    from xrelay.staged import require_known_sizes
 
     with failing_with(BAD_INPUT):
         progress("read the model")
         module, name = read_model(path, shapes, options.limits)
         require_weights(module, path)
     with failing_with(FAILED):
-        require_known_inputs(module)
+        require_known_sizes(module)
         return compile_code(module, name, options, progress)
 
 

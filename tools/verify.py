@@ -1,19 +1,15 @@
 """Comparison of compiled code with the NumPy interpreter."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xrelay.analysis.facts.ports import entry_function
-from xrelay.backends.regions import nested
-from xrelay.compiler import read_model
 from xrelay.contract import TOLERANCES
 from xrelay.dialects.limits import Limits
-from xrelay.interpreters.arrays import arrays_in
+from xrelay.interpret_model import interpret_model
 from xrelay.interpreters.numerics import is_float
-from xrelay.interpreters.relay import interpret
 from xrelay.precision import FULL, PRECISIONS
 from xrelay.runtime.model import Array
 from xrelay.runtime.signature import Shapes
@@ -62,7 +58,7 @@ def verify(
     shapes: Shapes,
     limits: Limits,
     precision: str,
-    inputs: Sequence[Array],
+    inputs: Mapping[str, Array],
     outputs: Mapping[str, Array],
 ) -> int:
     """
@@ -71,12 +67,21 @@ def verify(
     """
     with stage_progress() as progress, failing_with(FAILED):
         progress("run the interpreter")
-        module, _ = read_model(path, shapes, limits)
-        function = entry_function(module)
-        arguments = nested(inputs, function.function_type.inputs.data)
-        expected = arrays_in(interpret(module, arguments, function.sym_name.data))
+        expected = interpret_model(
+            path,
+            inputs,
+            shapes=shapes,
+            max_nodes=limits.max_nodes,
+            max_bytes=limits.max_bytes,
+        )
     worst = 0
-    for (name, found), wanted in zip(outputs.items(), expected, strict=True):
+    for name, found in outputs.items():
+        wanted = expected[name]
+        if found.shape != wanted.shape:
+            shapes_of_both = f"{list(found.shape)}, {list(wanted.shape)} there"
+            print(f"{name} DIFFERS from the interpreter: its shape is {shapes_of_both}")
+            worst = FAILED
+            continue
         difference = largest_difference(found, wanted)
         agrees = difference <= tolerance(wanted.dtype, precision)
         verdict = "agrees with" if agrees else "DIFFERS from"

@@ -215,6 +215,30 @@ class ArgwhereOp(RelayOp):
         return TensorType(i32, [DYNAMIC_INDEX, self.condition.type.get_num_dims()])
 
 
+@irdl_op_definition
+class BoundedArgwhereOp(RelayOp):
+    """
+    What `relay.argwhere` finds, in a tensor for as many as there could be: a tuple of the coordinates (i32) of all elements of
+    `condition` that are not 0, in row-major order, [n, rank] for n elements, of which the rows after them are not used and may hold
+    anything; and of how many there are (i32, of shape [1]).
+
+    Source: ONNX's NonZero (transposed), with the bound of its size in place of the size.
+    """
+
+    name = "relay.bounded_argwhere"
+
+    condition: Tensor = operand()
+    result = result_def(TupleType)
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+
+    def infer_type(self) -> Attribute:
+        condition = self.condition.type
+        bound = dimension_product(condition.get_shape())
+        return tuple_type(
+            [TensorType(i32, [bound, condition.get_num_dims()]), TensorType(i32, [1])]
+        )
+
+
 class ScanOp(TransformOp, ABC):
     """
     Results of all beginnings along `axis`, each with its own last element, or without it when

@@ -1,17 +1,33 @@
 """What the importer and the exporter raise."""
 
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from onnx import ModelProto
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.runtime.signature import UnknownDimensions
+from xrelay.runtime.staged import Stages
 
 
 class OnnxImportError(DiagnosticException):
     """A model file is broken, or holds something that the importer does not support."""
 
 
+Cut: TypeAlias = Callable[[bool], Stages[ModelProto] | None]
+"""What makes two models of one; None where that is no way on."""
+
+
 class UnknownInputs(OnnxImportError, UnknownDimensions):
-    """The model leaves dimensions of its inputs open, or depends on their elements, and the caller states none."""
+    """
+    The model leaves dimensions of its inputs open, or depends on their elements, and the caller states none. Where that
+    depends on data, `cut` makes two models of it, with what is known of shapes, or with True for any shapes.
+    """
+
+    def __init__(self, *args: Any, cut: Cut | None = None, **options: Any):
+        super().__init__(*args, **options)
+        self.cut = cut
 
 
 class ProgramTooLarge(OnnxImportError):

@@ -74,6 +74,12 @@ def _unique(data: Array, *, ordered: bool, counts: bool) -> tuple[Array, ...]:
     return (*fields, padded(count, INDEX)) if counts else tuple(fields)
 
 
+def _places(condition: Array) -> Array:
+    """The coordinates of the elements that are not 0."""
+    found = np.argwhere(np.atleast_1d(condition != 0))
+    return found[:, : condition.ndim].astype(INDEX)
+
+
 @quiet
 def _scan(
     op: sort.ScanOp, function: Callable[[Array, Array], Array], start: int, x: Array
@@ -128,8 +134,15 @@ class SortFunctions(InterpreterFunctions):
     @meaning
     def run_argwhere(self, op: sort.ArgwhereOp, *args: Array) -> Array:
         condition: Array = args[0]
-        found = np.argwhere(np.atleast_1d(condition != 0))
-        return found[:, : condition.ndim].astype(np.int32)
+        return _places(condition)
+
+    @meaning
+    def run_bounded_argwhere(self, op: sort.BoundedArgwhereOp, *args: Array) -> tuple[Array, Array]:
+        condition: Array = args[0]
+        places = _places(condition)
+        rows = np.zeros((condition.size, condition.ndim), INDEX)
+        rows[: len(places)] = places
+        return rows, np.array([len(places)], INDEX)
 
     @meaning
     def run_cumsum(self, op: sort.CumsumOp, data: Array) -> Array:

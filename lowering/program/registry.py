@@ -181,12 +181,13 @@ FUNCTIONS = "functions and data types are no tensors"
 PLACEMENT = "programs for one processor have one memory, which the code generator plans"
 
 INTERPRETER_ONLY: dict[type[Operation], str] = {
-    ArgwhereOp: DATA_DEPENDENT,
-    SparseFillEmptyRowsOp: DATA_DEPENDENT,
     **dict.fromkeys((ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, *ADT_OPS), FUNCTIONS),
     **dict.fromkeys((DeviceCopyOp, *MEMORY_OPS, *VM_OPS), PLACEMENT),
 }
 """Operators without code, and why."""
+
+STAGED = (ArgwhereOp, SparseFillEmptyRowsOp)
+"""Operators behind which programs are cut, so that no program has them: their results have a bound."""
 
 
 @dataclass(frozen=True)
@@ -201,13 +202,15 @@ def why_no_code(op: type[Operation]) -> str | None:
     """Why there are no kernels for an operator; None for operators that no table names."""
     if op in REWRITTEN:
         return f"replaced by {REWRITTEN[op]}"
-    return INTERPRETER_ONLY.get(op)
+    return DATA_DEPENDENT if op in STAGED else INTERPRETER_ONLY.get(op)
 
 
 def how_lowered(op: type[Operation]) -> Lowering:
     """How the code generator computes an operator, or why it does not."""
     if op in INTERPRETER_ONLY:
         return Lowering(f"none: {INTERPRETER_ONLY[op]}", has_code=False)
+    if op in STAGED:
+        return Lowering("by stages: the program is cut behind it")
     if op in STRUCTURE:
         return Lowering("structure")
     if op in REWRITTEN:

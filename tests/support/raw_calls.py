@@ -10,7 +10,7 @@ from xrelay.interpreters.arrays import Array
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import RUN, aligned_bytes
 from xrelay.runtime.llvm import code_generator
-from xrelay.runtime.machine_code import load_code
+from xrelay.runtime.object_file import load_code
 
 RUN_ON = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 TEAM_CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)

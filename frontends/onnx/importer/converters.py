@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from xrelay.frontends.onnx.importer import learning, training
+from xrelay.frontends.onnx.importer.bounded import DOMAIN
 from xrelay.frontends.onnx.importer.conv import conv
 from xrelay.frontends.onnx.importer.core import control, function, sequences, values
 from xrelay.frontends.onnx.importer.image import resize, sampling
@@ -14,6 +15,7 @@ from xrelay.frontends.onnx.importer.qnn import arithmetic, blocks, conversion, p
 from xrelay.frontends.onnx.importer.tensor import (
     binary,
     bits,
+    counted,
     creation,
     indexing,
     like,
@@ -85,5 +87,6 @@ DOMAINS: Mapping[str, ConverterTable] = {
     "com.microsoft": {
         name: versions for family in MICROSOFT for name, versions in family.MICROSOFT.items()
     },
+    DOMAIN: {**counted.STAGES, **nms.STAGES},
 }
 """Those of each domain of operators."""

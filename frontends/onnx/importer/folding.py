@@ -94,6 +94,10 @@ class Folding:
             return None
         return _walked(value, self._computed, self._result)
 
+    def is_constant(self, value: SSAValue) -> bool:
+        """Whether a value depends on constants alone, which is found out without computing it."""
+        return not _walked(value, self._varying, _varies)
+
     def _result(self, op: Operation | Block, values: list[Any]) -> Any:
         """What an operation computes of some values; None where one of them is not known."""
         if isinstance(op, ConstantOp):

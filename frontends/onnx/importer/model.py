@@ -10,11 +10,13 @@ The walks keep their own stacks, so that deep models need no recursion.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+from onnx.inliner import inline_local_functions
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -22,6 +24,7 @@ from xdsl.dialects.builtin import (
     NameLoc,
     StringAttr,
     TensorType,
+    i1,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
@@ -29,8 +32,9 @@ from xdsl.ir import Block, Region, SSAValue
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
-from xrelay.dialects.shapes import element_count, is_tensor_type, tensor_type
+from xrelay.dialects.shapes import element_count, is_integer_type, is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
+from xrelay.frontends.onnx.importer.cutting import Cutter
 from xrelay.frontends.onnx.importer.folding import arguments_of
 from xrelay.frontends.onnx.importer.functions import functions_by_key, operator_sets
 from xrelay.frontends.onnx.importer.inputs import (
@@ -50,6 +54,7 @@ from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
 from xrelay.runtime.signature import InputSequence, InputValue, Shapes, stored
+from xrelay.runtime.staged import Stages
 
 
 def import_model(
@@ -120,16 +125,45 @@ def _imported(
         builder = Builder(limits, unrolls=unrolled)
         return _Importer(model, base_dir, builder).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
+        cut = error.cut
+        if error.many and cut is None and model.functions:
+            cut = partial(_cut_inlined, model, shapes, base_dir, limits)
         message = f"cannot import {title}: {error}"
         raise UnknownInputs(
-            message, error.inputs, error.outputs, error.values, many=error.many, ranges=error.ranges
+            message,
+            error.inputs,
+            error.outputs,
+            error.values,
+            many=error.many,
+            ranges=error.ranges,
+            cut=cut,
         ) from None
     except OnnxImportError as error:
         raise OnnxImportError(f"cannot import {title}: {error}") from None
 
 
+def _cut_inlined(
+    model: ModelProto, shapes: Shapes | None, base_dir: Path | None, limits: Limits, is_open: bool
+) -> Stages[ModelProto] | None:
+    """Both models of one in whose functions sizes depend on data; None where it cannot be cut with these expanded, either."""
+    try:
+        _imported(
+            inline_local_functions(model),
+            shapes,
+            base_dir,
+            limits,
+            every_value=False,
+            unrolled=False,
+        )
+    except UnknownInputs as error:
+        return None if error.cut is None else error.cut(is_open)
+    return None
+
+
 MOST_VALUES = 256
 """Inputs with more elements are data, not shapes."""
+MOST_IN_ROWS = 16
+"""So many elements has a shape of several axes at most: two numbers for each of eight axes."""
 
 
 ELEMENTS_ARE_NEEDED = "supported once the elements of inputs are known (xrelay.InputValue, --input)"
@@ -137,11 +171,17 @@ ELEMENTS_ARE_DATA = (
     "sizes depend on the elements of inputs, which xrelay.interpret and --interpret allow"
 )
 
+STAGED = (
+    "sizes depend on the elements of inputs, which xrelay.compile and `xrelay run` find out in stages, and xrelay.interpret "
+    "and --interpret allow"
+)
+
 
 class _Importer:
     """The state of one import."""
 
     def __init__(self, model: ModelProto, base_dir: Path | None, builder: Builder):
+        self.model, self.base_dir = model, base_dir
         self.graph: GraphProto = model.graph
         opsets = operator_sets(model.opset_import)
         if model.ir_version < 3:
@@ -179,7 +219,7 @@ class _Importer:
             scope.values[value.name] = self._entering(value, arg)
 
         scope.compute([output.name for output in self.graph.output])
-        self._require_supported(inputs)
+        self._require_supported(inputs, values)
 
         results = [self._result(output) for output in self.graph.output]
         others = self._computed() if every_value else {}
@@ -263,7 +303,9 @@ class _Importer:
             return given
         return from_bits(self.scope.node(NodeProto(name=value.name)), given, narrow)
 
-    def _require_supported(self, inputs: Sequence[ValueInfoProto]) -> None:
+    def _require_supported(
+        self, inputs: Sequence[ValueInfoProto], values: Mapping[str, InputValue]
+    ) -> None:
         """
         Raises OnnxImportError for nodes that are not supported; UnknownInputs when they all would be, were
         elements of inputs known.
@@ -281,15 +323,21 @@ class _Importer:
         if len(unknown) < count or not needed or any(id(arg) not in given for arg in needed):
             raise OnnxImportError(message)
         names = tuple(given[id(arg)].name for arg in needed)
-        many = any(each.decides_sizes for each in unknown) or any(
-            element_count(tensor_type(arg, "an input").get_shape()) > MOST_VALUES for arg in needed
+        many = any(
+            each.decides_sizes or any(_is_data(arg, each.value) for arg in arguments_of(each.value))
+            for each in unknown
         )
-        remedy = ELEMENTS_ARE_DATA if many else ELEMENTS_ARE_NEEDED
+        cutter = Cutter(self.model, self.base_dir, self.scope, values)
+        cut = None
+        if many and len(self.scope.failed) == count:
+            cut = partial(cutter.stages, self.scope.failed)
+        remedy = ELEMENTS_ARE_NEEDED if not many else ELEMENTS_ARE_DATA if cut is None else STAGED
         raise UnknownInputs(
             f"{message}\n  {remedy}: {few(map(repr, names))}",
             *described_ports(inputs, self.graph.output),
             names,
             many=many,
+            cut=cut,
         )
 
     def _result(self, output: ValueInfoProto) -> SSAValue:
@@ -312,6 +360,20 @@ class _Importer:
                     f"but is {value.type}"
                 )
         return value
+
+
+def _is_data(arg: SSAValue, value: SSAValue) -> bool:
+    """
+    Whether an input that decides about a value is data, and no shape, axis or number, of whose elements programs are made: it is
+    large; or it has more than a few rows of numbers or no integers, unless it is that value itself, as the scales of a Resize.
+    """
+    type_ = tensor_type(arg, "an input")
+    count = element_count(type_.get_shape())
+    if count > MOST_VALUES:
+        return True
+    is_whole = is_integer_type(type_.element_type) and type_.element_type != i1
+    is_shape = is_whole and (type_.get_num_dims() <= 1 or count <= MOST_IN_ROWS)
+    return arg is not value and not is_shape
 
 
 def _port(value: ValueInfoProto) -> DictionaryAttr:

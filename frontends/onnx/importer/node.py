@@ -161,6 +161,10 @@ class Builder:
         """The elements of a value that depends on constants alone, None for other values."""
         return self._folding.known(value)
 
+    def is_constant(self, value: SSAValue) -> bool:
+        """Whether a value depends on constants and shapes alone, also where it is too large to be computed here."""
+        return self._folding.is_constant(value)
+
     def add(self, op: Operation, name: str) -> SSAValue:
         """The first result of `op`, which is taken as it is."""
         op.location = NameLoc(StringAttr(name), op.location)

@@ -102,6 +102,8 @@ class Scope:
         """One line for each node that is not supported, or wrong."""
         self.wrong: list[str] = []
         """Those of nodes that are wrong."""
+        self.failed: list[tuple[NodeProto, UnknownValue]] = []
+        """The nodes that ask for elements of values that are not constant."""
         self._missing: dict[str, str] = {}
         """The problem with each output that no converter computes, until something uses it."""
         self._finished: set[int] = set()
@@ -202,6 +204,7 @@ class Scope:
         except UnsupportedNode as error:
             if isinstance(error, UnknownValue):
                 self.shared.unknown.append(error)
+                self.failed.append((proto, error))
             self.problems.append(self._problem(proto, str(error)))
         except BodiesTooDeep as error:
             if self.depth > 0:

@@ -27,6 +27,7 @@ from xrelay.lowering.operators.tensor.argsort import (
     order_key,
     precedes,
 )
+from xrelay.lowering.operators.tensor.argwhere import STRATEGY as ARGWHERE
 from xrelay.lowering.operators.tensor.selection import (
     LONGEST,
     KeyAt,
@@ -356,6 +357,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     sort.TopkOp: TOPK,
     sort.SearchsortedOp: (Implementation("binary search", _searchsorted),),
     sort.UniqueOp: (Implementation("merge sort", _unique),),
+    sort.BoundedArgwhereOp: ARGWHERE,
     sort.CumsumOp: _scan(add, 0),
     sort.CumprodOp: _scan(multiply, 1),
 }

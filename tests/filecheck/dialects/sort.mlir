@@ -17,6 +17,8 @@ func.func @sort(%x: tensor<3x4xf32>, %row: tensor<4xf32>, %n: tensor<3x2xi64>, %
   // CHECK-NEXT: %unique = relay.unique %row : (tensor<4xf32>) -> tuple<tensor<4xf32>, tensor<4xi32>, tensor<4xi32>, tensor<1xi32>>
   %where = relay.argwhere %x : (tensor<3x4xf32>) -> tensor<?x2xi32>
   // CHECK-NEXT: %where = relay.argwhere %x : (tensor<3x4xf32>) -> tensor<?x2xi32>
+  %bounded = relay.bounded_argwhere %x : (tensor<3x4xf32>) -> tuple<tensor<12x2xi32>, tensor<1xi32>>
+  // CHECK-NEXT: %bounded = relay.bounded_argwhere %x : (tensor<3x4xf32>) -> tuple<tensor<12x2xi32>, tensor<1xi32>>
   %sums = relay.cumsum %x {axis = 1 : i64, exclusive = true} : (tensor<3x4xf32>) -> tensor<3x4xf32>
   // CHECK-NEXT: %sums = relay.cumsum %x {axis = 1 : i64, exclusive = true} : (tensor<3x4xf32>) -> tensor<3x4xf32>
   %products = relay.cumprod %x {dtype = f64} : (tensor<3x4xf32>) -> tensor<12xf64>

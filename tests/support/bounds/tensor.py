@@ -444,6 +444,7 @@ ELEMENTWISE: tuple[Subject, ...] = (
         for op in BINARY
     ),
     subject("argwhere", "4x5xf32", condition=Bound(("i1", "0xf64"))),
+    subject("bounded_argwhere", "4x5xf32", condition=Bound(("i1", "0xf64"))),
     subject("cast_like", "4xf32 3xi8", dtype_like=Bound(("i1",))),
     subject("tuple_get_item", "(4xf32,3xi8,f64)", index=between(0, 2)),
     subject("on_device", "4xf32"),

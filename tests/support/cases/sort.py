@@ -7,6 +7,8 @@ from xdsl.dialects.builtin import f16, f32, i1, i8, i64
 from cases.kernel import DTYPES, CaseTable, share
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.tensor import sort, unary
+from xrelay.dialects.tensor.binary import LessOp
+from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.interpreters.arrays import Array
 
 SORT = CaseTable()
@@ -85,6 +87,21 @@ def unique(g: Graph, dtype: str) -> None:
                 counts = bool(flags & 2)
                 op = sort.UniqueOp(g.input(x), sorted=bool(flags & 1), return_counts=counts)
                 g.show(op, BITS)
+
+
+@SORT.each((sort.BoundedArgwhereOp,), DTYPES)
+def bounded_argwhere(g: Graph, dtype: str) -> None:
+    for shape in ((), (0,), (1,), (17,), (3, 0), (2, 3, 5), (5, 1031)):
+        for most in (1, 2, 9):
+            numbers = g.numbers(dtype, *shape)
+            x = np.where(g.rng.integers(0, most, shape) == 0, numbers, numbers.dtype.type(0))
+            both = g.op(sort.BoundedArgwhereOp(g.input(x)))
+            count = g.show(TupleGetItemOp(both, 1), BITS)
+            rows = g.op(TupleGetItemOp(both, 0))
+            # What comes after them is not used.
+            places = g.input(np.arange(x.size, dtype=np.int32)[:, None])
+            used = g.op(LessOp(places, count))
+            g.show(WhereOp(used, rows, g.input(np.zeros((), np.int32))), BITS)
 
 
 @SORT.each((sort.CumsumOp, sort.CumprodOp), DTYPES)

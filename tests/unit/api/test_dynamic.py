@@ -23,6 +23,7 @@ from xrelay.runtime.errors import ModelError
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import OpenTensor
+from xrelay.runtime.staged import StagedModel
 
 PRODUCT = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -488,10 +489,13 @@ def places(count: int) -> onnx.ModelProto:
     return parser.parse_model(text)
 
 
-def test_sizes_that_depend_on_data_are_interpreted() -> None:
+def test_sizes_that_depend_on_data() -> None:
     x = np.array([0, 3, 0, 4], np.float32)
     with pytest.raises(OnnxImportError, match="depend on the elements of inputs.*interpret.*'x'"):
-        xrelay.compile(places(4), cache=False)
+        compiler.read_model(places(4))
+    compiled = xrelay.compile(places(4), cache=False)
+    assert isinstance(compiled, StagedModel)
+    np.testing.assert_array_equal(compiled.run({"x": x})["z"], [[1, 3]])
     found = xrelay.interpret(places(4), {"x": x})["z"]
     np.testing.assert_array_equal(found, [[1, 3]])
 
@@ -509,8 +513,12 @@ def test_shapes_of_many_elements_are_taken_for_data() -> None:
     assert isinstance(small, DynamicModel)
     assert small.run({"x": np.repeat([0, 1], 128)})["z"].shape == (128,)
     large = parser.parse_model(text.replace("COUNT", "257"))
-    with pytest.raises(OnnxImportError, match=r"'input'\) is not a constant\n.*--interpret"):
-        xrelay.compile(large, cache=False)
+    compiled = xrelay.compile(large, cache=False)
+    assert isinstance(compiled, StagedModel)
+    for ones in (7, 7, 9):
+        x = np.repeat([0, 1], [257 - ones, ones])
+        assert compiled.run({"x": x})["z"].shape == (ones,)
+    assert len(compiled.specialisations) == 2
     assert xrelay.interpret(large, {"x": np.repeat([0, 1], [250, 7])})["z"].shape == (7,)
 
 

@@ -76,6 +76,7 @@ EXPRESSIONS = {
 """Operations that are expressions in Relay, not registered operators."""
 
 EXTENSIONS = {
+    "bounded_argwhere": "ONNX's NonZero, with the bound of its size",
     "nn.rms_norm": "ONNX's RMSNormalization",
     "qnn.dense_blocks": "onnxruntime's MatMulNBits",
     "qnn.dequantize_blocks": "ONNX's DequantizeLinear with blocks",

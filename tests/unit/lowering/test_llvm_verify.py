@@ -41,7 +41,7 @@ from xrelay.dialects.relay import Relay
 from xrelay.interpreters.constants import constant_op
 from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.program.program import lower_function
-from xrelay.lowering.program.registry import INTERPRETER_ONLY
+from xrelay.lowering.program.registry import INTERPRETER_ONLY, STAGED
 from xrelay.options import CompileOptions
 from xrelay.runtime.llvm import portable_text
 from xrelay.transforms.fuse_ops import FuseOpsPass
@@ -234,7 +234,7 @@ def accept(text: str, *, installed: bool = True) -> None:
 
 def test_every_operator_has_an_example() -> None:
     """Or a case of tests/execution/test_kernels.py, for which LLVM makes code that runs."""
-    names = {op.name for op in (*examples(), *INTERPRETER_ONLY, *nn_cases.COVERED)}
+    names = {op.name for op in (*examples(), *INTERPRETER_ONLY, *STAGED, *nn_cases.COVERED)}
     for table in (
         dyn_cases.TABLE,
         image_cases.TABLE,

@@ -18,7 +18,7 @@ from xrelay.runtime.host import host
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.llvm import emit_object, linked
 from xrelay.runtime.machine import Address, Machine
-from xrelay.runtime.machine_code import load_code
+from xrelay.runtime.object_file import load_code
 from xrelay.runtime.signature import OpenTensor, Signature, TensorSpec
 
 

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from llvmlite import binding
 
-from xrelay.runtime import machine_code
+from xrelay.runtime import object_file
 from xrelay.runtime.cache import object_cache
 from xrelay.runtime.elf import LoadedObject, UnknownObjectError, is_supported, required_size
 from xrelay.runtime.host import host
 from xrelay.runtime.llvm import emit_object, load_object
 from xrelay.runtime.machine import Address, Machine
-from xrelay.runtime.machine_code import load_code
+from xrelay.runtime.object_file import load_code
 
 pytestmark = pytest.mark.skipif(not is_supported(), reason="for 64-bit x86 on Linux")
 
@@ -213,7 +213,7 @@ def test_llvm_loads_what_the_loader_does_not_know(
     def refuse(code: bytes) -> None:
         raise UnknownObjectError("relocation type 99")
 
-    monkeypatch.setattr(machine_code, "LoadedObject", refuse)
+    monkeypatch.setattr(object_file, "LoadedObject", refuse)
     with caplog.at_level(logging.INFO):
         assert results(load_code(compiled(IR), this_machine())) == EXPECTED
     assert "LLVM loads the code, because of relocation type 99" in caplog.text

@@ -161,13 +161,18 @@ def test_run_verifies_the_only_function(cmd: Command, folder: Path, callee: str)
 def test_wrong_result_has_exit_code_1(
     cmd: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(module: Any, inputs: Sequence[Any], function: str) -> tuple[Any, ...]:
-        return (np.ones((2, 4), np.float32) + 100,)
+    for shape, message in (
+        ((2, 4), "relative difference"),
+        ((4, 2), r"shape is [2, 4], [4, 2] there"),
+    ):
 
-    monkeypatch.setattr(verify, "interpret", wrong)
-    result = cmd("run", folder / "add.mlir", "--verify")
-    assert result.code == FAILED
-    assert "DIFFERS from the interpreter" in result.out
+        def wrong(*args: Any, shape: Sequence[int] = shape, **options: Any) -> dict[str, Any]:
+            return {"output0": np.ones(shape, np.float32) + 100}
+
+        monkeypatch.setattr(verify, "interpret_model", wrong)
+        result = cmd("run", folder / "add.mlir", "--verify")
+        assert result.code == FAILED
+        assert "DIFFERS from the interpreter" in result.out and message in result.out
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
@@ -537,10 +542,11 @@ def test_ops_lists_what_has_no_code_with_the_reason(cmd: Command) -> None:
     assert result.code == 0
     rows = [line for line in result.out.splitlines() if line.startswith("| ")][2:]
     assert (
-        "| argwhere | opaque | condition |  | yes | none: the shape of the result depends on data |  |"
+        "| apply | opaque | function, args* |  | yes | none: functions and data types are no tensors |  |"
         in rows
     )
     assert all("| none: " in row for row in rows)
+    assert not any(row.startswith("| argwhere |") for row in rows)
 
 
 def test_markdown_of_ops_names_operands_attributes_and_defaults(cmd: Command) -> None:

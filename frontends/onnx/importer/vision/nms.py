@@ -1,11 +1,13 @@
 """Selection of boxes."""
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
-from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.binary import AddOp, GreaterOp, MaximumOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StridedSliceOp
+from xrelay.dialects.tensor.unary import AbsOp, CastOp
 from xrelay.dialects.vision.nms import AllClassNonMaxSuppressionOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownValue
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
@@ -38,7 +40,7 @@ def _number(node: Node, index: int, what: str, default: float) -> float:
     """The number in an optional input of one element."""
     if not node.has_input(index):
         return default
-    known = node.known(index, what)
+    known = node.known(index, what, decides_sizes=True)
     if known.size != 1:
         raise OnnxImportError(f"input {index} ('{what}') has {known.size} elements, expected one")
     return known.item()
@@ -53,6 +55,40 @@ def _corners(node: Node, boxes: SSAValue) -> SSAValue:
     return node.emit(ConcatenateOp(node.emit(TupleOp(ends)), axis=2))
 
 
+def counted_boxes(node: Node) -> list[SSAValue]:
+    """NonMaxSuppression of limits that are computed: a row for each box of each class, and how many are chosen."""
+    boxes, scores = node.input(0), node.input(1)
+    if node.flag("center_point_box"):
+        boxes = _corners(node, boxes)
+    zero, one = (node.constant(np.array(number, np.int64)) for number in (0, 1))
+    most = node.input_as_scalar(2) if node.has_input(2) else zero
+    least = node.constant(np.array(-np.inf, np.float32))
+    if node.has_input(4):
+        least = node.input_as_scalar(4)
+    # Relay's operator takes a number that is not positive for no limit.
+    limits = node.emit(MaximumOp(most, one)), _next_number(node, 3), least
+    chosen = node.emit(AllClassNonMaxSuppressionOp(boxes, scores, *limits))
+    rows, count = (node.emit(TupleGetItemOp(chosen, field)) for field in range(2))
+    some = node.emit(CastOp(node.emit(GreaterOp(most, zero)), i64))
+    return [rows, node.emit(MultiplyOp(count, some))]
+
+
+def _next_number(node: Node, index: int) -> SSAValue:
+    """The next greater number of f32 than that of an input, which is 0 when it is absent."""
+    if not node.has_input(index) or node.known_value(node.input(index)) is not None:
+        number = np.float32(_number(node, index, "iou_threshold", 0))
+        return node.constant(np.asarray(np.nextafter(number, np.float32(np.inf))))
+    number = node.input_as_scalar(index)
+    # Three quarters of a step of the numbers around 1, which is between half a step and one and a half for all others.
+    step = node.emit(MultiplyOp(node.emit(AbsOp(number)), node.scalar(0.75 * 2.0**-23, number)))
+    least = node.constant(np.array(np.finfo(np.float32).smallest_subnormal))
+    return node.emit(AddOp(number, node.emit(MaximumOp(step, least))))
+
+
 CONVERTERS: ConverterTable = {
     "NonMaxSuppression": {10: non_max_suppression},
+}
+
+STAGES: ConverterTable = {
+    "NonMaxSuppression": {1: counted_boxes},
 }

@@ -164,6 +164,9 @@ def test_argwhere(dtype: Any, seed: int, shape: list[int]):
     places = [place for place in np.ndindex(*shape) if x[place] != 0]
     expected = np.array(places, np.int32).reshape(len(places), len(shape))
     same(evaluate(sort.ArgwhereOp, x), expected)
+    rows, count = evaluate(sort.BoundedArgwhereOp, x)
+    same(rows[: len(places)], expected)
+    assert count.tolist() == [len(places)] and not rows[len(places) :].any()
 
 
 @EVERY

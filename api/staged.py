@@ -1,0 +1,100 @@
+"""Models whose sizes depend on data, as stages: two models, each of which is compiled as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from xrelay.analysis.facts.ports import input_names, ports
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.frontends.onnx.errors import UnknownInputs
+from xrelay.runtime.arguments import few
+from xrelay.runtime.dynamic import DynamicSignature
+from xrelay.runtime.signature import OpenTensor, UnknownDimensions
+from xrelay.runtime.staged import AnyModel, StagedModel, Stages
+from xrelay.specialise import described, require_known_inputs
+from xrelay.transforms.rules.stages import UnknownSizes, find_cut
+from xrelay.transforms.rules.stages import stages as stages_of
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+Whole: TypeAlias = "Callable[[ModelProto | ModuleOp], AnyModel]"
+"""Compiles a model of whatever kind."""
+
+
+def require_known_sizes(module: ModuleOp) -> None:
+    """
+    Raises UnknownSizes, with the stages, for a program whose sizes depend on data; UnknownDimensions for one whose inputs
+    have unknown dimensions, and for one that needs no more than the elements of inputs.
+    """
+    cut = find_cut(module)
+    both = None if cut is None else stages_of(cut)
+    if cut is not None and both is not None:
+        raise UnknownSizes(*_described(cut.function), both)
+    require_known_inputs(module)
+    if cut is None or not all(is_tensor_type(each.type) for each in cut.values):
+        return
+    names = dict(zip(cut.function.body.block.args, input_names(cut.function), strict=True))
+    values = tuple(names[each] for each in cut.values)
+    if values:
+        raise UnknownDimensions(
+            f"dimensions depend on the elements of inputs: {few(map(repr, values))} (xrelay.InputValue, --input)",
+            *_described(cut.function),
+            values,
+        )
+
+
+def _described(function: func.FuncOp) -> tuple[tuple[OpenTensor, ...], tuple[OpenTensor, ...]]:
+    """The inputs and outputs of a function."""
+    inputs, outputs = ports(function)
+    return tuple(map(described, inputs)), tuple(map(described, outputs))
+
+
+def model_name(model: str | Path | ModelProto | ModuleOp) -> str:
+    """What a model is called in messages."""
+    if isinstance(model, str | Path):
+        return Path(model).stem
+    return "model" if isinstance(model, ModuleOp) else model.graph.name or "model"
+
+
+def fixed_stages(unknown: UnknownDimensions, name: str, compiled: Whole) -> StagedModel:
+    """
+    A model that was found to have sizes that depend on data, in stages, for the shapes and elements of inputs that this was
+    found with. Raises `unknown` where it cannot be cut.
+    """
+    stages: Stages[ModelProto] | Stages[ModuleOp] | None = None
+    if isinstance(unknown, UnknownSizes):
+        stages = unknown.stages
+    elif isinstance(unknown, UnknownInputs) and unknown.cut is not None:
+        stages = unknown.cut(False)
+    if stages is None:
+        raise unknown
+    return _staged_model(DynamicSignature(name, unknown.inputs, unknown.outputs), stages, compiled)
+
+
+def open_stages(
+    unknown: UnknownDimensions, signature: DynamicSignature, compiled: Whole
+) -> StagedModel | None:
+    """
+    An ONNX model with the signature, in stages that serve other shapes and elements as well than those that `unknown` was
+    raised for; None where it cannot be cut.
+    """
+    if not isinstance(unknown, UnknownInputs) or unknown.cut is None:
+        return None
+    stages = unknown.cut(True)
+    return None if stages is None else _staged_model(signature, stages, compiled)
+
+
+def _staged_model(
+    signature: DynamicSignature,
+    stages: Stages[ModelProto] | Stages[ModuleOp],
+    compiled: Whole,
+) -> StagedModel:
+    first = compiled(stages.first)
+    second = None if stages.second is None else compiled(stages.second)
+    return StagedModel(signature, first, second, stages.parts)

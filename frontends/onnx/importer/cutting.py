@@ -1,0 +1,272 @@
+"""
+Cuts a model behind the nodes whose operands depend on data where the importer must know them.
+
+    x ── Relu ──┬── NonZero ── Transpose ── y        the importer stops at NonZero
+                └── GatherND(…) ── z
+
+    first:   x ── Relu ── NonZero (bounded) ──► rows, their number, relu
+    second:  rows, relu ──► Cast, Transpose, …  ──► y, z
+
+Such a node stays in the first model where it has a form with a bound (`bounded.py`), and becomes a part of the second, to which its
+operands are inputs, where it has none: a Reshape to a shape that is computed. What depends on neither such nodes nor on constants
+alone is computed in the first and handed over; what constants and shapes decide both models compute while they are imported.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from xdsl.ir import OpResult, SSAValue
+
+from xrelay.dialects.shapes import is_tensor_type, tensor_type
+from xrelay.frontends.onnx.errors import UnknownValue
+from xrelay.frontends.onnx.importer.bounded import BOUNDED, DOMAIN, Bounded, Kind
+from xrelay.frontends.onnx.importer.functions import (
+    captured_names,
+    default_domain,
+    graph_attributes,
+)
+from xrelay.frontends.onnx.importer.scope import Scope
+from xrelay.frontends.onnx.messages import names
+from xrelay.frontends.onnx.narrow import NARROW
+from xrelay.frontends.onnx.tensors import data_type_of, loaded_tensor
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.runtime.signature import InputValue
+from xrelay.runtime.staged import Stages
+
+
+class Cutter:
+    """One cut of a model that was imported as far as that can be."""
+
+    def __init__(
+        self,
+        model: ModelProto,
+        base_dir: Path | None,
+        scope: Scope,
+        values: Mapping[str, InputValue],
+    ):
+        """`values` has the elements of inputs that are constants."""
+        self.model, self.graph, self.base_dir = model, model.graph, base_dir
+        self.scope, self.values = scope, values
+        self.is_open = False
+        self.inputs = {value.name: value for value in self.graph.input}
+        self.kinds: dict[str, Kind] = {}
+        """Of what nodes with a bound compute."""
+        self._names = set(names(model))
+
+    def stages(
+        self, failed: Iterable[tuple[NodeProto, UnknownValue]], is_open: bool
+    ) -> Stages[ModelProto] | None:
+        """
+        Both models; None where a cut is no way on. With `is_open` shapes, and the elements of inputs that are constants, may be
+        others at the next call: the models state the shapes that the whole states, and none of what is handed over.
+        """
+        self.is_open = is_open
+        bounded: dict[int, Bounded] = {}
+        operands: set[str] = set()
+        first: list[int] = []
+        for node, error in failed:
+            first.append(self.scope.producers[next(filter(None, node.output))])
+            if default_domain(node.domain) == "" and node.op_type in BOUNDED:
+                found = BOUNDED[node.op_type](node, self)
+                bounded[first[-1]] = found
+                self.kinds.update(found.results)
+                continue
+            deciding = self._deciding(node, error.value)
+            if not deciding:
+                return None
+            operands |= deciding - self.inputs.keys()
+        if not bounded and not operands:
+            return None
+        return self._cut(bounded, operands, self._behind(first))
+
+    # What converters of nodes with a bound ask for.
+
+    def unused(self, beginning: str) -> str:
+        """A name that is not in use yet."""
+        name = beginning
+        while name in self._names:
+            name += "_"
+        self._names.add(name)
+        return name
+
+    def kind(self, name: str) -> Kind:
+        """The element type and the dimensions of a tensor; those are unknown where they may be others at the next call."""
+        if name in self.kinds:
+            return self.kinds[name]
+        value = self.scope.values[name]
+        assert value is not None
+        type_ = tensor_type(value, f"'{name}'")
+        narrow = self.scope.shared.builder.narrow.get(value)
+        if narrow is None:
+            code = data_type_of(dtype_of(type_.element_type))
+        else:
+            code = next(code for code, each in NARROW.items() if each == narrow)
+        return code, ["" if self.is_open else dim for dim in type_.get_shape()]
+
+    # The cut.
+
+    def _deciding(self, node: NodeProto, value: SSAValue) -> set[str]:
+        """The operands of a node, no constants, that decide about a value that its converter asks for."""
+        operands: dict[SSAValue, str] = {}
+        for name in _used(node):
+            found = self.scope.values.get(name)
+            if found is not None and not self.scope.shared.builder.is_constant(found):
+                operands[found] = name
+        seen, stack, deciding = {value}, [value], set[str]()
+        while stack:
+            each = stack.pop()
+            if each in operands:
+                deciding.add(operands[each])
+            elif isinstance(each, OpResult):
+                new = [operand for operand in each.op.operands if operand not in seen]
+                seen.update(new)
+                stack += new
+        return deciding
+
+    def _behind(self, first: Sequence[int]) -> set[int]:
+        """Some nodes and those that use results of them."""
+        users: dict[str, list[int]] = {}
+        for number, node in enumerate(self.graph.node):
+            for name in _used(node):
+                users.setdefault(name, []).append(number)
+        found, stack = set(first), list(first)
+        while stack:
+            for name in filter(None, self.graph.node[stack.pop()].output):
+                new = [each for each in users.get(name, ()) if each not in found]
+                found.update(new)
+                stack += new
+        return found
+
+    def _cut(
+        self, bounded: Mapping[int, Bounded], operands: set[str], behind: set[int]
+    ) -> Stages[ModelProto] | None:
+        """Both models, when it is known which nodes the second has."""
+        before = [node for n, node in enumerate(self.graph.node) if n not in behind]
+        after = [self.graph.node[number] for number in sorted(behind - bounded.keys())]
+        shared = [
+            node
+            for node in before
+            if operands.isdisjoint(node.output)
+            and all(map(self._is_constant, filter(None, node.output)))
+        ]
+        after += [node for each in bounded.values() for node in each.second]
+        outputs = [output.name for output in self.graph.output]
+        late = {name for node in after for name in node.output}
+        wanted = [name for name in outputs if name in late]
+        nodes, taken = self._needed(wanted, [*shared, *after])
+        kept = [name for name in outputs if name not in late and name not in self.inputs]
+        results = dict.fromkeys([*(name for name in taken if name not in self.inputs), *kept])
+        parts = {
+            name: part
+            for each in bounded.values()
+            for name, part in each.parts.items()
+            if name in results
+        }
+        results.update(dict.fromkeys(part.count for part in parts.values()))
+        before += [each.first for each in bounded.values()]
+        first_nodes, first_taken = self._needed(list(results), before)
+        first = self._model(
+            "first", first_nodes, first_taken, [self._port(each) for each in results]
+        )
+        if not wanted:
+            return None if first is None else Stages(first, None, parts)
+        stated = [output for output in self.graph.output if output.name in wanted]
+        second = self._model("second", nodes, taken, stated)
+        if first is None or second is None:
+            return None
+        return Stages(first, second, parts)
+
+    def _is_constant(self, name: str) -> bool:
+        """Whether a value is computed, and depends on constants and shapes alone."""
+        value = self.scope.values.get(name)
+        return value is not None and self.scope.shared.builder.is_constant(value)
+
+    def _needed(
+        self, outputs: Sequence[str], nodes: Sequence[NodeProto]
+    ) -> tuple[list[NodeProto], list[str]]:
+        """The nodes of some that outputs need, each behind those whose results it uses, and what these take from elsewhere."""
+        producers = {name: node for node in nodes for name in node.output if name}
+        found: dict[int, NodeProto] = {}
+        taken: dict[str, None] = {}
+        seen: set[str] = set()
+        stack: list[tuple[NodeProto | None, Iterator[str]]] = [(None, iter(outputs))]
+        while stack:
+            user, names_ = stack[-1]
+            for name in names_:
+                if name in seen:
+                    continue
+                seen.add(name)
+                node = producers.get(name)
+                if node is None:
+                    taken[name] = None
+                    continue
+                stack.append((node, iter(list(_used(node)))))
+                break
+            else:
+                stack.pop()
+                if user is not None:
+                    found.setdefault(id(user), user)
+        return list(found.values()), list(taken)
+
+    def _model(
+        self,
+        which: str,
+        nodes: Sequence[NodeProto],
+        taken: Sequence[str],
+        outputs: Sequence[ValueInfoProto],
+    ) -> ModelProto | None:
+        """A model of some nodes; None where it would take what is no tensor."""
+        constants: list[TensorProto] = []
+        inputs: list[ValueInfoProto] = []
+        for name in taken:
+            if name in self.scope.initializers:
+                constants.append(loaded_tensor(self.scope.initializers[name], self.base_dir))
+            elif name in self.values and not self.is_open:
+                constants.append(self._constant(name))
+            elif not self._is_tensor(name):
+                return None
+            else:
+                inputs.append(self._input(name))
+        graph = helper.make_graph(
+            nodes, f"{self.graph.name or 'model'}_{which}", inputs, outputs, constants
+        )
+        made = helper.make_model(graph, functions=self.model.functions)
+        made.ir_version = max(self.model.ir_version, 3)
+        del made.opset_import[:]
+        made.opset_import.extend(each for each in self.model.opset_import if each.domain != DOMAIN)
+        made.opset_import.add(domain=DOMAIN, version=1)
+        return made
+
+    def _is_tensor(self, name: str) -> bool:
+        value = self.scope.values.get(name)
+        return name in self.kinds or value is not None and is_tensor_type(value.type)
+
+    def _input(self, name: str) -> ValueInfoProto:
+        """An input of one of the models."""
+        if name in self.inputs and self.is_open:
+            return self.inputs[name]
+        code, dims = self.kind(name)
+        made = helper.make_tensor_value_info(
+            name, code, [dim or None if isinstance(dim, str) else dim for dim in dims]
+        )
+        return made
+
+    def _port(self, name: str) -> ValueInfoProto:
+        """A result of the first model, of whatever shape."""
+        if name in self.kinds:
+            return ValueInfoProto(name=name)
+        return helper.make_tensor_value_info(name, self.kind(name)[0], None)
+
+    def _constant(self, name: str) -> TensorProto:
+        """An input whose elements are given."""
+        given = self.values[name]
+        code = self.inputs[name].type.tensor_type.elem_type
+        return helper.make_tensor(name, code, given.shape, given.content, raw=True)
+
+
+def _used(node: NodeProto) -> Iterator[str]:
+    """The names that a node uses, with those that graphs in it take from around them."""
+    yield from filter(None, node.input)
+    for attribute in graph_attributes(node):
+        yield from captured_names(attribute.g)

@@ -1,0 +1,444 @@
+"""
+Cuts a program behind the operators whose results have sizes that depend on data.
+
+    %r = relay.nn.relu %x                         first:   %r, relay.bounded_argwhere %r
+    %p = relay.argwhere %r          ──►                      │ the rows that there are
+    %y = relay.gather_nd … %r, %p                 second:  %y of %r and %p, of any number of rows
+
+`relay.argwhere` and `relay.sparse_fill_empty_rows` have forms with a bound, which end the first program. An operator of which an operand decides
+about the shape (`relay.dyn.*`, `relay.arange`) begins the second one, where that operand is an input, unless it depends on
+constants and on shapes alone. Of the rest the first computes what depends on none of these, the second what does.
+
+Leaves alone: programs without such operators, and those with some in regions or in functions that are called.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    TupleType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
+
+from xrelay.analysis.facts.ports import entry_function, input_names, ports
+from xrelay.analysis.facts.walking import walk
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.constants import constant_numbers
+from xrelay.dialects.core.functional import values_from_outside
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.dyn.base import DynamicOp
+from xrelay.dialects.model_names import ONNX_NAME
+from xrelay.dialects.shapes import is_tensor_type, tensor_type
+from xrelay.dialects.sparse.coordinates import SparseFillEmptyRowsOp
+from xrelay.dialects.tensor.binary import EqualOp, LessOp
+from xrelay.dialects.tensor.creation import ArangeOp, OnesLikeOp
+from xrelay.dialects.tensor.indexing import ScatterAddOp, TakeOp
+from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
+from xrelay.dialects.tensor.reduce import SumOp
+from xrelay.dialects.tensor.sort import ArgsortOp, ArgwhereOp, BoundedArgwhereOp
+from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp, WhereOp
+from xrelay.dialects.tensor.unary import CastOp
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.constants import constant_op
+from xrelay.runtime.signature import OpenTensor, UnknownDimensions
+from xrelay.runtime.staged import Part, Stages
+from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
+from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
+from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.rules.copying import copied
+
+
+class UnknownSizes(UnknownDimensions):
+    """Sizes in a program depend on data. It becomes two: `stages`."""
+
+    def __init__(
+        self,
+        inputs: tuple[OpenTensor, ...],
+        outputs: tuple[OpenTensor, ...],
+        stages: Stages[ModuleOp],
+    ):
+        super().__init__(
+            "sizes depend on data, which xrelay.compile and `xrelay run` find out in stages, and xrelay.interpret and "
+            "--interpret allow",
+            inputs,
+            outputs,
+            many=True,
+        )
+        self.stages = stages
+
+
+@irdl_op_definition
+class PartOp(IRDLOperation):
+    """The first `count` rows of a tensor, on the border between both programs."""
+
+    name = "xrelay.part"
+
+    rows = operand_def(TensorType)
+    count = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def __init__(self, rows: SSAValue, count: SSAValue):
+        type_ = tensor_type(rows, "rows")
+        shape = [DYNAMIC_INDEX, *type_.get_shape()[1:]]
+        super().__init__(
+            operands=[rows, count], result_types=[TensorType(type_.element_type, shape)]
+        )
+
+
+@dataclass
+class Cut:
+    """Where a function is cut."""
+
+    function: func.FuncOp
+    behind: list[Operation] = field(default_factory=list[Operation])
+    """What the second function computes."""
+    bounded: list[PartOp] = field(default_factory=list[PartOp])
+    """The parts of tensors with a bound, which the first computes."""
+    late: set[SSAValue] = field(default_factory=set[SSAValue])
+    """What these compute."""
+    values: dict[BlockArgument, None] = field(default_factory=dict[BlockArgument, None])
+    """The parameters whose elements decide about shapes."""
+    computes: bool = False
+    """Whether something that is computed decides about shapes."""
+
+
+def find_cut(module: ModuleOp) -> Cut | None:
+    """Where a program is cut, of which calls are expanded; None where nothing depends on data."""
+    if not any(map(_may_depend, walk(module))):
+        return None
+    module = copied(module)
+    for each in (ToGraphNormalFormPass(), InlinePass(calls=True), DynamicToStaticPass()):
+        each.rewrite(module)
+    function = entry_function(module)
+    if len(function.body.blocks) != 1:
+        return None
+    cut = Cut(function)
+    for op in tuple(function.body.block.ops):
+        _place(op, cut)
+    return cut if cut.late else None
+
+
+def _may_depend(op: Operation) -> bool:
+    """Whether an operator is of those that decide, at a quick glance."""
+    return isinstance(op, ArgwhereOp | SparseFillEmptyRowsOp) or any(
+        not isinstance(each.owner, ConstantOp) for each in _deciding(op)
+    )
+
+
+def _deciding(op: Operation) -> tuple[SSAValue, ...]:
+    """The operands whose elements decide about the shape of a result."""
+    if isinstance(op, DynamicOp):
+        return op.deciding
+    if isinstance(op, SparseFillEmptyRowsOp):
+        return (op.dense_shape,)
+    return tuple(op.operands) if isinstance(op, ArangeOp) else ()
+
+
+def _place(op: Operation, cut: Cut) -> None:
+    """Enters an operation on its side."""
+    if isinstance(op, func.ReturnOp):
+        return
+    if not cut.late.isdisjoint(_used(op)):
+        cut.behind.append(op)
+        cut.late.update(op.results)
+    elif isinstance(op, ArgwhereOp):
+        _bound(op, bounded_argwhere(op), cut)
+    elif deciding := [each for each in _deciding(op) if _depends_on_data(each)]:
+        cut.behind.append(op)
+        cut.late.update(op.results)
+        given = [each for each in deciding if isinstance(each, BlockArgument)]
+        cut.values.update(dict.fromkeys(given))
+        cut.computes |= len(given) < len(deciding)
+    elif isinstance(op, SparseFillEmptyRowsOp):
+        numbers = constant_numbers(op.dense_shape)
+        if numbers:
+            _bound(op, filled_rows(op, int(numbers[0])), cut)
+
+
+def _bound(op: RelayOp, ops: Sequence[Operation], cut: Cut) -> None:
+    """Puts operations, the last of which has its result, in the place of an operator."""
+    block = op.parent_block()
+    assert block is not None
+    block.insert_ops_before(ops, op)
+    op.results[0].replace_all_uses_with(ops[-1].results[0])
+    op.detach()
+    op.erase()
+    for each in ops:
+        if isinstance(each, PartOp):
+            cut.bounded.append(each)
+            cut.late.update(each.results)
+        elif not cut.late.isdisjoint(each.operands):
+            cut.behind.append(each)
+            cut.late.update(each.results)
+
+
+def bounded_argwhere(op: ArgwhereOp) -> list[Operation]:
+    """What finds the elements that are not 0, and takes the part of the rows that there are."""
+    both = BoundedArgwhereOp(op.condition)
+    rows, count = (TupleGetItemOp(both.result, part) for part in range(2))
+    return [both, rows, count, PartOp(rows.result, count.result)]
+
+
+def filled_rows(op: SparseFillEmptyRowsOp, rows: int) -> list[Operation]:
+    """
+    The elements of a sparse tensor of so many rows, and behind them one for each row: sorted by rows, of which one that is not
+    empty counts as behind all for its own element.
+    """
+    ops: list[Operation] = []
+
+    def made(each: RelayOp) -> SSAValue:
+        ops.append(each)
+        return each.results[0]
+
+    def constant(array: Array) -> SSAValue:
+        return made(constant_op(array))
+
+    indices, values, default = (
+        made(CastOp(each, i64)) for each in (op.sparse_indices, op.sparse_values, op.default_value)
+    )
+    own = made(TakeOp(indices, constant(np.array(0, np.int64)), axis=1))
+    counted = made(
+        ScatterAddOp(constant(np.zeros(rows, np.int64)), own, made(OnesLikeOp(own)), axis=0)
+    )
+    zero = constant(np.array(0, np.int64))
+    empty = made(EqualOp(counted, zero))
+    numbers, end = constant(np.arange(rows)), constant(np.array(rows))
+    keys = made(ConcatenateOp(made(TupleOp([own, made(WhereOp(empty, numbers, end))])), axis=0))
+    order = made(ArgsortOp(keys, dtype=i32))
+    rank = op.sparse_indices.type.get_shape()[1]
+    first = np.zeros((rows, rank), np.int64)
+    first[:, :1] = np.arange(rows)[:, None]
+    new = constant(first), made(BroadcastToOp(default, [rows]))
+    found = [
+        made(TakeOp(made(ConcatenateOp(made(TupleOp(pair)), axis=0)), order, axis=0))
+        for pair in zip((indices, values), new, strict=True)
+    ]
+    used = made(CastOp(made(LessOp(keys, end)), i64))
+    count = made(SumOp(used, [0], keepdims=True))
+    parts = [PartOp(each, count) for each in found]
+    ops += parts
+    flags = made(CastOp(empty, i64))
+    made(TupleOp([*(part.result for part in parts), flags]))
+    return ops
+
+
+def _used(op: Operation) -> tuple[SSAValue, ...]:
+    return (*op.operands, *values_from_outside(op)) if op.regions else tuple(op.operands)
+
+
+def _depends_on_data(value: SSAValue) -> bool:
+    """Whether elements depend on more than constants and shapes."""
+    seen, stack = {value}, [value]
+    while stack:
+        each = stack.pop()
+        if not isinstance(each, OpResult):
+            return True
+        if isinstance(each.op, ConstantOp | ShapeOfOp | NdarraySizeOp):
+            continue
+        new = [used for used in _used(each.op) if used not in seen]
+        seen.update(new)
+        stack += new
+    return False
+
+
+def stages(cut: Cut) -> Stages[ModuleOp] | None:
+    """Both programs; None where the first would have nothing to compute, or hand over what is no tensor."""
+    if not cut.bounded and not cut.computes:
+        return None
+    return _Stages(cut).both()
+
+
+class _Stages:
+    """The two functions of a cut."""
+
+    def __init__(self, cut: Cut):
+        self.cut, self.function = cut, cut.function
+        self.block = cut.function.body.block
+        self.inputs = dict(zip(self.block.args, input_names(cut.function), strict=True))
+        self.outputs = [port.name for port in ports(cut.function)[1]]
+        self.results: dict[str, SSAValue] = {}
+        """What the first gives, by name."""
+        self.handed: dict[SSAValue, str] = {}
+        """What of that the second takes."""
+
+    def both(self) -> Stages[ModuleOp] | None:
+        """The programs, and the parts of results of the first that are used."""
+        end = self.block.last_op
+        assert isinstance(end, func.ReturnOp)
+        leaves = [leaf for value in end.operands for leaf in _leaves(value)]
+        late: dict[str, tuple[SSAValue, tuple[int, ...]]] = {}
+        bounded: set[SSAValue] = {op.result for op in self.cut.bounded}
+        kept: dict[str, tuple[SSAValue, tuple[int, ...]]] = {}
+        for name, (value, path) in zip(self.outputs, leaves, strict=True):
+            is_late = value in self.cut.late and value not in bounded
+            (late if is_late else kept)[name] = value, path
+        needed = self._needed(value for value, _ in late.values())
+        shared = self._shared(needed)
+        taken = dict.fromkeys(
+            used
+            for op in (*shared, *needed)
+            for used in _used(op)
+            if not (isinstance(used, OpResult) and used.op in (*shared, *needed))
+            and not self._is_inside(used)
+        )
+        handed = [value for value in taken if value not in self.inputs]
+        if not all(is_tensor_type(value.type) for value in handed):
+            return None
+        names = _Names({*self.inputs.values(), *self.outputs})
+        results = {value: name for name, (value, path) in kept.items() if not path}
+        self.handed = {value: results.get(value) or names.new("handed") for value in handed}
+        counts = {value: names.new("count") for value in bounded}
+        parts = {
+            name: Part(counts[value])
+            for value, name in [
+                *self.handed.items(),
+                *((value, name) for name, (value, _) in kept.items()),
+            ]
+            if value in bounded
+        }
+        first = self._first(kept, counts)
+        if not late:
+            return Stages(first, None, parts)
+        return Stages(first, self._second(late, [*shared, *needed], taken), parts)
+
+    def _is_inside(self, value: SSAValue) -> bool:
+        """Whether a value is of a region in an operation of the function."""
+        block = value.block if isinstance(value, BlockArgument) else value.owner.parent_block()
+        return block is not self.block
+
+    def _needed(self, values: Iterator[SSAValue]) -> list[Operation]:
+        """Of what is behind the cut, what some values need, in order."""
+        behind = dict.fromkeys(self.cut.behind)
+        found: set[Operation] = set()
+        stack = list(values)
+        while stack:
+            value = stack.pop()
+            if isinstance(value, OpResult) and value.op in behind and value.op not in found:
+                found.add(value.op)
+                stack += _used(value.op)
+        return [op for op in behind if op in found]
+
+    def _shared(self, needed: Sequence[Operation]) -> list[Operation]:
+        """The constants, and the tuples of tensors, that operations use: both sides have them."""
+        found: set[Operation] = set()
+        stack = [used for op in needed for used in _used(op)]
+        while stack:
+            value = stack.pop()
+            if (
+                isinstance(value, OpResult)
+                and isinstance(value.op, ConstantOp | TupleOp)
+                and value not in self.cut.late
+            ):
+                found.add(value.op)
+                stack += value.op.operands
+        return [op for op in self.block.ops if op in found]
+
+    def _first(
+        self,
+        kept: Mapping[str, tuple[SSAValue, tuple[int, ...]]],
+        counts: Mapping[SSAValue, str],
+    ) -> ModuleOp:
+        """The program before the cut, with all parameters."""
+        block = Block(arg_types=self.block.arg_types)
+        values: dict[SSAValue, SSAValue] = dict(zip(self.block.args, block.args, strict=True))
+        numbers: dict[SSAValue, SSAValue] = {}
+        behind = set(self.cut.behind)
+        for op in self.block.ops:
+            if op in behind or isinstance(op, func.ReturnOp):
+                continue
+            if isinstance(op, PartOp):
+                values[op.result], numbers[op.result] = values[op.rows], values[op.count]
+            else:
+                block.add_op(op.clone(values))
+        results = {name: _field(block, values[value], path) for name, (value, path) in kept.items()}
+        results.update((name, values[value]) for value, name in self.handed.items())
+        results.update((name, numbers[value]) for value, name in counts.items())
+        return _program(block, list(self.inputs.values()), results)
+
+    def _second(
+        self,
+        late: Mapping[str, tuple[SSAValue, tuple[int, ...]]],
+        ops: Sequence[Operation],
+        taken: Mapping[SSAValue, None],
+    ) -> ModuleOp:
+        """The program behind the cut."""
+        names = {**self.inputs, **self.handed}
+        block = Block(arg_types=[value.type for value in taken])
+        values: dict[SSAValue, SSAValue] = dict(zip(taken, block.args, strict=True))
+        for op in ops:
+            block.add_op(op.clone(values))
+        results = {name: _field(block, values[value], path) for name, (value, path) in late.items()}
+        return _program(block, [names[value] for value in taken], results)
+
+
+class _Names:
+    """Names that are not in use."""
+
+    def __init__(self, known: set[str]):
+        self.known = known
+
+    def new(self, beginning: str) -> str:
+        """A name with a number."""
+        name = next(
+            name
+            for number in range(len(self.known) + 1)
+            if (name := f"{beginning}{number}") not in self.known
+        )
+        self.known.add(name)
+        return name
+
+
+def _leaves(value: SSAValue) -> Iterator[tuple[SSAValue, tuple[int, ...]]]:
+    """The tensors of a value: what they are fields of, and of which fields; those of a tuple that is made here themselves."""
+    if isinstance(value.owner, TupleOp):
+        for each in value.owner.fields:
+            yield from _leaves(each)
+        return
+    yield from ((value, path) for path in _paths(value.type))
+
+
+def _paths(type_: Attribute) -> Iterator[tuple[int, ...]]:
+    """The places of the tensors in a type."""
+    if is_tensor_type(type_):
+        yield ()
+        return
+    assert isinstance(type_, TupleType)
+    for number, each in enumerate(type_.types.data):
+        yield from ((number, *path) for path in _paths(each))
+
+
+def _field(block: Block, value: SSAValue, path: Sequence[int]) -> SSAValue:
+    """A tensor in nested tuples."""
+    for number in path:
+        op = TupleGetItemOp(value, number)
+        block.add_op(op)
+        value = op.result
+    return value
+
+
+def _program(block: Block, inputs: Sequence[str], results: Mapping[str, SSAValue]) -> ModuleOp:
+    """The program of a block, with names of what it takes and returns."""
+    block.add_op(func.ReturnOp(*results.values()))
+    function = func.FuncOp(
+        "main",
+        (list(block.arg_types), [value.type for value in results.values()]),
+        Region(block),
+        arg_attrs=_named(inputs),
+        res_attrs=_named(list(results)),
+    )
+    return ModuleOp([function])
+
+
+def _named(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr([DictionaryAttr({ONNX_NAME: StringAttr(name)}) for name in names])

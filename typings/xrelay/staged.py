@@ -1,0 +1,1 @@
+../../api/staged.py
