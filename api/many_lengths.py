@@ -170,7 +170,9 @@ class Opener(Generic[T]):
                 if each in scope.asked:
                     self.numbers[scope.symbols[each]] = reason
 
-    def _opened_capacities(self, layouts: Layouts, scope: Scope, numbers: Container[str]) -> Layouts:
+    def _opened_capacities(
+        self, layouts: Layouts, scope: Scope, numbers: Container[str]
+    ) -> Layouts:
         """The layouts with a symbol for the length of each array of the caller but those that have to be numbers."""
         opened: list[int] = []
         for i, length in enumerate(layouts.capacities):

@@ -32,7 +32,7 @@ from xrelay.compiler import (
 )
 from xrelay.deep import with_room
 from xrelay.dialects.length_scope import LEAST, MOST, Scope
-from xrelay.dialects.polynomials import number
+from xrelay.dialects.polynomials import Polynomial, number
 from xrelay.errors import CompileError
 from xrelay.lowering.program.program import Constants, Program
 from xrelay.many_lengths import Opener
@@ -77,15 +77,13 @@ def compile_many(
     Raises CompileError for inputs of unknown rank, or whose elements decide about dimensions, where a dimension takes a
     program for each of many lengths, and what `xrelay.compile` raises.
     """
-    left = [
-        each for each in unknown.inputs if each.dims is None or each.name in unknown.values
-    ]
+    left = [each for each in unknown.inputs if each.dims is None or each.name in unknown.values]
     if left:
         raise CompileError(
             f"a file has no programs for each rank or all elements of inputs, which the model leaves open: {few(left)}; "
             "state them by shapes="
         )
-    return with_room(partial(_Saving(model, unknown, options, progress).code, known))
+    return with_room(lambda: _Saving(model, unknown, options, progress).code(known))
 
 
 @dataclass(frozen=True)
@@ -181,9 +179,7 @@ class _Saving:
     ) -> list[dict[str, int]]:
         """What else has to be served, those first that differ least from the lengths that are served already."""
         choices = [self.choices(each, first[each.name], given) for each in self.dimensions]
-        found = [
-            dict(zip(first, each, strict=True)) for each in product(*choices)
-        ]
+        found = [dict(zip(first, each, strict=True)) for each in product(*choices)]
         return sorted(found, key=lambda each: sum(each[name] != first[name] for name in first))
 
     def choices(
@@ -196,7 +192,9 @@ class _Saving:
         name, (least, most) = dimension.name, self.range_of(dimension)
         if name not in self.opener.numbers:
             special = (1, 0) if name in self.unknown.ranges else (1,)
-            return list(dict.fromkeys([usual, *(each for each in special if least <= each <= most)]))
+            return list(
+                dict.fromkeys([usual, *(each for each in special if least <= each <= most)])
+            )
         if name in self.unknown.ranges and most - least < MOST_SAVED:
             return list(range(least, most + 1))
         if given:
@@ -217,6 +215,14 @@ class _Saving:
                     yield {**at, name: low - 1}
                 if high < most:
                     yield {**at, name: high + 1}
+            for guard, relation in lengths.guards:
+                left_out = _single(guard) if relation == "!=" else None
+                if left_out is None or left_out[0] >= len(lengths.symbols):
+                    continue
+                name, length = lengths.symbols[left_out[0]], left_out[1]
+                least, most = self.unknown.ranges.get(name, (LEAST, MOST))
+                if least <= length <= most:
+                    yield {**at, name: length}
 
     def lengths_in(self, shapes: Mapping[str, Known]) -> dict[str, int]:
         """The length of each dimension in the shapes of inputs."""
@@ -281,6 +287,18 @@ class _Saving:
 
 def _beside(progress: Progress, program: int, stage: str) -> None:
     progress(f"program {program}: {stage}")
+
+
+def _single(guard: Polynomial) -> tuple[int, int] | None:
+    """The symbol that a sum is 0 for at one length alone, and that length."""
+    factors = {atoms: factor for atoms, factor in guard}
+    known = factors.pop((), 0)
+    if len(factors) != 1:
+        return None
+    (atoms, factor), *_ = factors.items()
+    if len(atoms) != 1 or known % factor:
+        return None
+    return atoms[0], -known // factor
 
 
 def _shape(spec: OpenTensor, lengths: Mapping[str, int]) -> tuple[int, ...]:

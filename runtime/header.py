@@ -57,7 +57,9 @@ def _team_functions(signature: Signature) -> str:
 
 
 def _listing(title: str, specs: tuple[TensorSpec, ...]) -> str:
-    return "".join(f" *   {title}[{i}]: {comment_text(str(spec))}\n" for i, spec in enumerate(specs))
+    return "".join(
+        f" *   {title}[{i}]: {comment_text(str(spec))}\n" for i, spec in enumerate(specs)
+    )
 
 
 def comment_text(text: str) -> str:

@@ -13,6 +13,8 @@ from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.options import CompileOptions
 from xrelay.program_weights import require_weights
+from xrelay.runtime.signature import UnknownDimensions
+from xrelay.specialise import require_known_inputs
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.module_file import write_module
@@ -51,6 +53,18 @@ def compile_file(args: argparse.Namespace) -> int:
             BAD_INPUT,
         )
     arguments.require_writable(args.output)
+    try:
+        _write(args, output)
+    except CommandFailed as failure:
+        unknown = failure.__cause__
+        if output.suffix in (".onnx", ".mlir") or not isinstance(unknown, UnknownDimensions):
+            raise
+        _write_many(args, output, unknown)
+    return 0
+
+
+def _write(args: argparse.Namespace, output: Path) -> None:
+    """Writes the output, of a model whose dimensions are known."""
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             options = arguments.compile_options(args)
@@ -64,19 +78,37 @@ def compile_file(args: argparse.Namespace) -> int:
                 module = module_after(module, args.emit_after or "fuse-ops", options)
             with failing_with(BAD_INPUT):
                 write_module(module, output)
-            return 0
+            return
         if output.suffix == ".onnx":
             with failing_with(FAILED):
                 module = module_after(module, args.emit_after or "import", options)
                 progress("write the output")
                 write_onnx(module, name, output, external_data=args.external_data)
-            return 0
+            return
+        with failing_with(BAD_INPUT):
+            require_known_inputs(module)
         with failing_with(FAILED):
             code = compile_code(module, name, options, progress)
         progress("write the output")
         with failing_with(BAD_INPUT):
             code.save(output)
-    return 0
+
+
+def _write_many(args: argparse.Namespace, output: Path, unknown: UnknownDimensions) -> None:
+    """Writes machine code that takes dimensions, and says which of them."""
+    from xrelay.saved_lengths import compile_many
+
+    with stage_progress() as progress:
+        with failing_with(BAD_INPUT):
+            options = arguments.compile_options(args)
+        with failing_with(FAILED):
+            code = compile_many(Path(args.model), unknown, options, progress)
+        progress("write the output")
+        with failing_with(BAD_INPUT):
+            code.save(output)
+    print(f"'{output}' serves")
+    for each in code.interface.conditions():
+        print(f"  {each}")
 
 
 def module_after(module: ModuleOp, stage: str, options: CompileOptions) -> ModuleOp:

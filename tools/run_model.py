@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,12 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.options import CompileOptions, Progress
 from xrelay.precision import FULL
+from xrelay.runtime.arguments import few
 from xrelay.runtime.code import ModelCode
-from xrelay.runtime.dynamic import DynamicSignature
+from xrelay.runtime.dimensions.loading import load
+from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.files import whole_file
-from xrelay.runtime.model import Array, Model, check_inputs, load
+from xrelay.runtime.model import Array, Model, check_inputs
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.reading import open_regular
 from xrelay.runtime.signature import (
@@ -87,7 +90,8 @@ def _run_model(args: argparse.Namespace) -> int:
         assert isinstance(model.signature, Signature)
         require_same_interface(model.signature, reference.signature, args)
     with failing_with(BAD_INPUT):
-        inputs = complete_inputs(model.signature, taken_inputs(given, shapes), args.seed)
+        known = shapes if isinstance(model, DynamicModel) else {}
+        inputs = complete_inputs(model.signature, taken_inputs(given, shapes), args.seed, known)
         if isinstance(model.signature, Signature):  # The interpreter checks by itself.
             check_inputs(model.signature.inputs, inputs)
         start = time.perf_counter()
@@ -129,7 +133,7 @@ def can_profile(args: argparse.Namespace) -> bool:
 
 def _load(
     args: argparse.Namespace, given: Mapping[str, Array]
-) -> tuple[Model | PartitionedModel | InterpretedModel, Shapes]:
+) -> tuple[Model | PartitionedModel | InterpretedModel | DynamicModel, Shapes]:
     """
     The model, from a library, from the cache or from the compiler, and what it is compiled for: the shapes of
     --shape, and where these leave something open the shapes and elements of the given inputs.
@@ -175,19 +179,21 @@ def _interpreted(args: argparse.Namespace, shapes: Shapes) -> InterpretedModel:
         return interpreted(Path(args.model), shapes, arguments.limits(args))
 
 
-def _own(args: argparse.Namespace, shapes: Shapes) -> Model:
+def _own(args: argparse.Namespace, shapes: Shapes) -> Model | DynamicModel:
     """The model in xrelay's own code."""
     path = Path(args.model)
     with failing_with(BAD_INPUT):
         options = arguments.compile_options(args, profile=args.profile)
         if path.suffix == ".so":
-            if args.verify or args.profile or shapes or options != CompileOptions():
+            loaded = load(path)
+            has_shapes = bool(shapes) and not isinstance(loaded, DynamicModel)
+            if args.verify or args.profile or has_shapes or options != CompileOptions():
                 raise CommandFailed(
                     "--verify, --profile, --shape, --target and --threads need the model; "
                     f"'{path}' is machine code",
                     BAD_INPUT,
                 )
-            return load(path)
+            return loaded
         place = None if args.no_cache else cache_place(path, shapes, options)
     with stage_progress() as progress, failing_with(FAILED):
         return load_or_compile(place, lambda: _compile(path, shapes, options, progress), progress)
@@ -315,14 +321,45 @@ def random_array(spec: TensorSpec | OpenTensor, seed: int) -> Array:
 
 
 def complete_inputs(
-    signature: Signature | DynamicSignature, given: Mapping[str, Array], seed: int
+    signature: Signature | DynamicSignature,
+    given: Mapping[str, Array],
+    seed: int,
+    shapes: Shapes | None = None,
 ) -> dict[str, Array]:
-    """The given inputs, and random ones for those that are missing."""
+    """
+    The given inputs, and random ones for those that are missing. `shapes` says what open dimensions are.
+
+    Raises CommandFailed where it names no input and no dimension, and where dimensions stay unknown.
+    """
     inputs = dict(given)
+    names = {
+        dim for spec in signature.inputs if isinstance(spec, OpenTensor) for dim in spec.dims or ()
+    }
+    for name in shapes or {}:
+        if name not in names and all(name != spec.name for spec in signature.inputs):
+            raise CommandFailed(
+                f"--shape names '{name}', which is neither an input nor an open dimension of {few(signature.inputs)}",
+                BAD_INPUT,
+            )
     for spec in signature.inputs:
         if spec.name not in inputs:
-            inputs[spec.name] = random_array(spec, seed)
+            known = at_lengths(spec, shapes) if shapes and isinstance(spec, OpenTensor) else spec
+            inputs[spec.name] = random_array(known, seed)
     return inputs
+
+
+def at_lengths(spec: OpenTensor, shapes: Shapes) -> OpenTensor:
+    """An input with the lengths that are known of its dimensions; whether they can be is up to the model."""
+    whole = shapes.get(spec.name)
+    if isinstance(whole, Sequence):
+        return replace(spec, dims=tuple(whole))
+    lengths: dict[str, int] = {}
+    for name, each in shapes.items():
+        # On the command line, one length is a shape of rank 1 as well.
+        if isinstance(each, Sequence) and len(each) == 1:
+            lengths[name] = each[0]
+    dims = [lengths.get(dim, dim) if isinstance(dim, str) else dim for dim in spec.dims or ()]
+    return replace(spec, dims=tuple(dims))
 
 
 def write_outputs(folder: Path, outputs: Mapping[str, Array]) -> None:

@@ -43,7 +43,15 @@ from xrelay.lowering.program.steps import Step
 from xrelay.lowering.program.storage import Storage, origin
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 
-__all__ = ["ConstantData", "Constants", "PlacedBuffer", "PlacedTensor", "Program", "Step", "lower_function"]
+__all__ = [
+    "ConstantData",
+    "Constants",
+    "PlacedBuffer",
+    "PlacedTensor",
+    "Program",
+    "Step",
+    "lower_function",
+]
 
 WORKSPACE_ATTRIBUTE = "xrelay.workspace_bytes"
 CONSTANT_BYTES_ATTRIBUTE = "xrelay.constant_bytes"

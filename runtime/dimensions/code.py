@@ -9,11 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xrelay.runtime.code import SavedCode
-from xrelay.runtime.dimensions.functions import (
-    exported_names,
-    functions_ir,
-    programs_name,
-)
+from xrelay.runtime.dimensions.functions import exported_names, functions_ir, programs_name
 from xrelay.runtime.dimensions.header import c_header
 from xrelay.runtime.dimensions.interface import OpenInterface
 from xrelay.runtime.machine import Machine

@@ -148,7 +148,9 @@ class _Arithmetic:
     def atom(self, operation: str, left: str, right: str) -> str:
         """A quotient, rounded down, or a minimum or maximum."""
         if operation != "div":
-            is_left = self.emit(f"icmp {'slt' if operation == 'min' else 'sgt'} i64 {left}, {right}")
+            is_left = self.emit(
+                f"icmp {'slt' if operation == 'min' else 'sgt'} i64 {left}, {right}"
+            )
             return self.emit(f"select i1 {is_left}, i64 {left}, i64 {right}")
         self.require(">", right, "0")
         positive = self.emit(f"icmp sgt i64 {right}, 0")
@@ -187,7 +189,9 @@ def _serves(name: str, program: Signature, dimensions: Sequence[OpenDimension]) 
     result = code.emit(f"select i1 {wrong}, i64 -1, i64 {size}")
     parameters = f"{_parameters(dimensions)}ptr %table"
     lines = "\n".join(code.lines)
-    return f"define internal i64 @{name}({parameters}) nounwind {{\n{lines}\n  ret i64 {result}\n}}\n"
+    return (
+        f"define internal i64 @{name}({parameters}) nounwind {{\n{lines}\n  ret i64 {result}\n}}\n"
+    )
 
 
 def _find_atoms(

@@ -33,6 +33,10 @@ FORMAT = 5
 """Of the description; that of a program alone has another one."""
 
 
+LONGEST_CONDITION = 60
+"""Characters."""
+
+
 @dataclass(frozen=True)
 class OpenDimension:
     """A length that is known when the model is called."""
@@ -79,8 +83,11 @@ class OpenInterface:
         return self.programs[0].threads
 
     def conditions(self) -> tuple[str, ...]:
-        """For which lengths each of the programs serves."""
-        return tuple(", ".join(lengths_of(each).conditions) or "all" for each in self.programs)
+        """For which lengths each of the programs serves, long conditions shortened."""
+        return tuple(
+            ", ".join(map(_shortened, lengths_of(each).conditions)) or "all"
+            for each in self.programs
+        )
 
     def to_json(self) -> str:
         """As text that `from_json` reads."""
@@ -133,6 +140,14 @@ def lengths_of(program: Signature) -> OpenLengths:
     """What a program of a file finds out when it is called."""
     assert program.lengths is not None
     return program.lengths
+
+
+def _shortened(condition: str) -> str:
+    """A condition without the middle of what it is about: those of sizes in memory are long sums."""
+    if len(condition) <= LONGEST_CONDITION:
+        return condition
+    half = LONGEST_CONDITION // 2
+    return f"{condition[:half]}…{condition[-half:]}"
 
 
 def not_served(interface: OpenInterface, shapes: Mapping[str, Sequence[int]]) -> ModelError:
@@ -193,15 +208,112 @@ def _range(name: object, data: Any) -> tuple[int, int]:
 
 
 RESERVED = frozenset(
-    """
-    inputs outputs constants workspace team threads number
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast
-    constexpr constinit continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum
-    explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq
-    nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return short signed
-    sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename
-    typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq int64_t size_t
-    """.split()
+    [
+        "inputs",
+        "outputs",
+        "constants",
+        "workspace",
+        "team",
+        "threads",
+        "number",
+        "int32_t",
+        "int64_t",
+        "size_t",
+        "alignas",
+        "alignof",
+        "and",
+        "and_eq",
+        "asm",
+        "auto",
+        "bitand",
+        "bitor",
+        "bool",
+        "break",
+        "case",
+        "catch",
+        "char",
+        "class",
+        "compl",
+        "concept",
+        "const",
+        "const_cast",
+        "consteval",
+        "constexpr",
+        "constinit",
+        "continue",
+        "co_await",
+        "co_return",
+        "co_yield",
+        "decltype",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "dynamic_cast",
+        "else",
+        "enum",
+        "explicit",
+        "export",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "friend",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "mutable",
+        "namespace",
+        "new",
+        "noexcept",
+        "not",
+        "not_eq",
+        "nullptr",
+        "operator",
+        "or",
+        "or_eq",
+        "private",
+        "protected",
+        "public",
+        "register",
+        "reinterpret_cast",
+        "requires",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "static_cast",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "thread_local",
+        "throw",
+        "true",
+        "try",
+        "typedef",
+        "typeid",
+        "typename",
+        "typeof",
+        "typeof_unqual",
+        "union",
+        "unsigned",
+        "using",
+        "virtual",
+        "void",
+        "volatile",
+        "wchar_t",
+        "while",
+        "xor",
+        "xor_eq",
+        "linux",
+        "unix",
+    ]
 )
 """Names that mean something else in C, in C++ and in the header."""
 
@@ -210,7 +322,9 @@ def _argument(name: str, used: set[str]) -> str:
     """An identifier of C for a dimension, which is in use from now on."""
     text = re.sub(r"\W", "_", name, flags=re.ASCII)
     if not text[0].isalpha():
-        text = f"n{text}" if text[0] == "_" else f"n_{text}"  # Of names with _ in front many are C's own.
+        text = (
+            f"n{text}" if text[0] == "_" else f"n_{text}"
+        )  # Of names with _ in front many are C's own.
     chosen, number = text, 2
     while chosen in used:
         chosen, number = f"{text}_{number}", number + 1
