@@ -25,7 +25,7 @@ from xrelay.precision import precision_rules as read_rules
 from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.model import Model
-from xrelay.runtime.signature import Shapes, UnknownDimensions
+from xrelay.runtime.signature import Known, Shapes, UnknownDimensions
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from xrelay.backends.base import Backend
     from xrelay.dialects.length_scope import Scope
     from xrelay.runtime.code import ModelCode
+    from xrelay.runtime.dimensions.code import ManyCode
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.partitioned import PartitionedModel
 
@@ -151,6 +152,15 @@ def compile_model(
         own = replace(options, layouts=layouts)
         return _compile_own(model, shapes, own, cache=cache, progress=progress)
 
+    def for_file(
+        model: str | Path | ModelProto | ModuleOp,
+        unknown: UnknownDimensions,
+        known: Sequence[Mapping[str, Known]],
+    ) -> ManyCode:
+        from xrelay.saved_lengths import compile_many
+
+        return compile_many(model, unknown, options, progress, known)
+
     try:
         return compiled(model, shapes)
     except UnknownDimensions as unknown:
@@ -159,7 +169,7 @@ def compile_model(
         from xrelay.specialise import dynamic_model
 
         return dynamic_model(
-            model, unknown, compiled, for_many if regions is None else None, options
+            model, unknown, compiled, for_many if regions is None else None, for_file
         )
 
 

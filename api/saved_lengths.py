@@ -77,13 +77,22 @@ def compile_many(
     Raises CompileError for inputs of unknown rank, or whose elements decide about dimensions, where a dimension takes a
     program for each of many lengths, and what `xrelay.compile` raises.
     """
+    _require_lengths_alone(unknown)
+    try:
+        return with_room(lambda: _Saving(model, unknown, options, progress).code(known))
+    except UnknownDimensions as more:
+        _require_lengths_alone(more)
+        raise
+
+
+def _require_lengths_alone(unknown: UnknownDimensions) -> None:
+    """Raises CompileError where more than lengths is open."""
     left = [each for each in unknown.inputs if each.dims is None or each.name in unknown.values]
     if left:
         raise CompileError(
             f"a file has no programs for each rank or all elements of inputs, which the model leaves open: {few(left)}; "
             "state them by shapes="
         )
-    return with_room(lambda: _Saving(model, unknown, options, progress).code(known))
 
 
 @dataclass(frozen=True)

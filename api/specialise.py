@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -16,8 +16,8 @@ from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.errors import CompileError
 from xrelay.many_lengths import ManyLengths, Opener
-from xrelay.options import CompileOptions
 from xrelay.runtime.arguments import few, number_argument
+from xrelay.runtime.code import SavedCode
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, Specialisation
 from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.model import Model
@@ -68,11 +68,14 @@ def dynamic_model(
         [str | Path | ModelProto | ModuleOp, Shapes, Layouts], Model | PartitionedModel
     ],
     for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope], Model] | None,
-    options: CompileOptions,
+    for_file: Callable[
+        [str | Path | ModelProto | ModuleOp, UnknownDimensions, Sequence[Mapping[str, Known]]],
+        SavedCode,
+    ],
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
-    lengths as well, where there are such, and by `compiled` those for one combination; files have those that `options` make. It keeps a copy of
+    lengths as well, where there are such, and by `compiled` those for one combination; by `for_file` those of a file, with those for some shapes among them. It keeps a copy of
     a model in memory, and of a file only the place: `run` raises CompileError when that has changed.
     """
     if isinstance(model, str | Path):
@@ -102,12 +105,8 @@ def dynamic_model(
         return make(source, shapes, layouts, scope)
 
     def save(path: Path, specialisations: Sequence[Specialisation]) -> None:
-        # It compiles more than many processes ever need.
-        from xrelay.saved_lengths import compile_many
-
         require_same()
-        known = [each.shapes for each in specialisations]
-        compile_many(source, unknown, options, known=known).save(path)
+        for_file(source, unknown, [each.shapes for each in specialisations]).save(path)
 
     many = ManyLengths(Opener(unknown.inputs, program_for_many, ranges))
     return DynamicModel(

@@ -415,7 +415,9 @@ def test_names_that_are_none_in_c(tmp_path: Path) -> None:
     assert [each.argument for each in interface.dimensions] == [
         "float_2", "a_b", "a_b_2", "gr__e", "n_1st", "n__",
     ]  # fmt: skip
-    (tmp_path / "main.c").write_text('#include "model.h"\nint main(void) { return !odd_run; }\n')
+    (tmp_path / "main.c").write_text(
+        '#include "model.h"\nint main(void) { return odd_run(0, 0, 0, 0, 0, 0, 0, 0, 0, 0) - ODD_NO_PROGRAM; }\n'
+    )
     command = [
         "cc",
         "-std=c11",
@@ -429,6 +431,7 @@ def test_names_that_are_none_in_c(tmp_path: Path) -> None:
         "main",
     ]
     subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(["./main"], cwd=tmp_path, check=True)
     header = (tmp_path / "model.h").read_text()
     assert "a_b ('a-b'): axis 1 of inputs[0], stated to be from 2 to 9" in header
     assert "'x' float32[float_2][a_b]" in header
@@ -493,7 +496,7 @@ def test_damaged_descriptions(tmp_path: Path) -> None:
         (changed(bounds=[[2, 2.5]]), "a pair of numbers is damaged"),
         (changed(atoms=[["pow", [], []]]), "an operation is damaged"),
         (changed(atoms=[["div", [[[1], 1]], []]]), "the operand of an operation is damaged"),
-        (changed(guards=[[[[[9], 1]], ">="]]), "a condition is damaged"),
+        (changed(guards=[[[[[999], 1]], ">="]]), "a condition is damaged"),
         (changed(guards=[[[], "~"]]), "a condition is damaged"),
         (changed(table=[[[[0], 2**70]]]), "a number is damaged"),
         (changed(inputs=[[5, 6]]), "a number is damaged"),
