@@ -12,12 +12,12 @@ for each of its lengths, where the range has few of them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -33,7 +33,7 @@ from xrelay.compiler import (
 from xrelay.deep import with_room
 from xrelay.dialects.length_scope import LEAST, MOST, Scope
 from xrelay.dialects.polynomials import Polynomial, number
-from xrelay.errors import CompileError
+from xrelay.errors import OptionError
 from xrelay.lowering.program.program import Constants, Program
 from xrelay.many_lengths import Opener
 from xrelay.memory import require_memory
@@ -42,7 +42,12 @@ from xrelay.program_weights import require_weights
 from xrelay.runtime.arguments import few
 from xrelay.runtime.dimensions.code import ManyCode
 from xrelay.runtime.dimensions.functions import program_name
-from xrelay.runtime.dimensions.interface import OpenDimension, OpenInterface, lengths_of
+from xrelay.runtime.dimensions.interface import (
+    OpenDimension,
+    OpenInterface,
+    lengths_of,
+    open_dimensions,
+)
 from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.model import symbol_name
@@ -52,6 +57,8 @@ from xrelay.specialise import require_known_inputs
 if TYPE_CHECKING:
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
+
+T = TypeVar("T")
 
 logger = logging.getLogger("xrelay.lengths")
 
@@ -74,24 +81,24 @@ def compile_many(
     The machine code of a model that leaves dimensions open: for what its ranges say, for lengths of 1 and longer ones
     of dimensions without a range, and for the shapes that are `known` to come, the last ones first.
 
-    Raises CompileError for inputs of unknown rank, or whose elements decide about dimensions, where a dimension takes a
+    Raises OptionError for inputs of unknown rank, or whose elements decide about dimensions, where a dimension takes a
     program for each of many lengths, and what `xrelay.compile` raises.
     """
-    _require_lengths_alone(unknown)
+    require_lengths_alone(unknown)
     try:
         return with_room(lambda: _Saving(model, unknown, options, progress).code(known))
     except UnknownDimensions as more:
-        _require_lengths_alone(more)
+        require_lengths_alone(more)
         raise
 
 
-def _require_lengths_alone(unknown: UnknownDimensions) -> None:
-    """Raises CompileError where more than lengths is open."""
+def require_lengths_alone(unknown: UnknownDimensions) -> None:
+    """Raises OptionError where more than lengths is open."""
     left = [each for each in unknown.inputs if each.dims is None or each.name in unknown.values]
     if left:
-        raise CompileError(
-            f"a file has no programs for each rank or all elements of inputs, which the model leaves open: {few(left)}; "
-            "state them by shapes="
+        raise OptionError(
+            f"there is no program for each rank or all elements of inputs, which the model leaves open: {few(left)}; state "
+            "them by shapes="
         )
 
 
@@ -123,7 +130,7 @@ class _Saving:
         self.lengths: list[dict[str, int]] = []
         """Of each program those that it was compiled at."""
         self.opener = Opener(unknown.inputs, self.compiled, unknown.ranges)
-        self.dimensions = OpenInterface("", unknown.inputs, (), unknown.ranges, ()).dimensions
+        self.dimensions = open_dimensions(unknown.inputs)
 
     def code(self, known: Sequence[Mapping[str, Known]]) -> ManyCode:
         """All programs."""
@@ -147,37 +154,11 @@ class _Saving:
     # -- which lengths ----------------------------------------------------------------------------
 
     def first(self, given: Sequence[dict[str, int]]) -> dict[str, int]:
-        """
-        Lengths that have a program now: those of a call, or some that differ from one another, or, where the model makes
-        no sense for these, equal ones.
-        """
-        usual = given[0] if given else self.usual()
-        try:
-            self.serve(usual)
-        except DiagnosticException as error:
-            equal = dict.fromkeys(usual, USUAL)
-            if given or self.unknown.ranges or len(usual) < 2:
-                raise
-            logger.info("no program for lengths that differ: %s", error)
-            try:
-                self.serve(equal)
-            except DiagnosticException:
-                raise error from None
-            return equal
-        return usual
-
-    def usual(self) -> dict[str, int]:
-        """A length for each dimension, all different where that can be: what is equal by chance becomes a condition."""
-        found: dict[str, int] = {}
-        for each in self.dimensions:
-            least, most = self.range_of(each)
-            length = USUAL
-            if each.name in self.unknown.ranges:
-                length = min(max(least, LEAST, min((least + most) // 2, GREATEST_USUAL)), most)
-            end = min(most, length + len(self.dimensions))
-            others = (other for other in range(length, end + 1) if other not in found.values())
-            found[each.name] = next(others, length)
-        return found
+        """Lengths that have a program now: those of the last call, or usual ones."""
+        if not given:
+            return at_usual_lengths(self.unknown, self.serve)[1]
+        self.serve(given[0])
+        return given[0]
 
     def range_of(self, dimension: OpenDimension) -> tuple[int, int]:
         """What the length of a dimension is between; where that is not stated, it is 1 or more."""
@@ -209,7 +190,7 @@ class _Saving:
         if given:
             return list(dict.fromkeys(lengths[name] for lengths in given))
         asker = self.opener.numbers[name] or "the model"
-        raise CompileError(
+        raise OptionError(
             f"dimension '{name}' takes a program for each of its lengths, because {asker} needs the number; state it by "
             f"shapes= (--shape {name}=…), or a range of at most {MOST_SAVED} lengths"
         )
@@ -254,7 +235,7 @@ class _Saving:
 
     def serve(self, lengths: dict[str, int]) -> None:
         """Makes a program for some lengths, unless there is one, or no room for more."""
-        shapes = {spec.name: _shape(spec, lengths) for spec in self.unknown.inputs}
+        shapes = shapes_at(self.unknown.inputs, lengths)
         taken = list(shapes.values())
         if any(lengths_of(each.signature).at(taken) for each in self.made):
             return
@@ -310,8 +291,50 @@ def _single(guard: Polynomial) -> tuple[int, int] | None:
     return atoms[0], -known // factor
 
 
+def at_usual_lengths(
+    unknown: UnknownDimensions, make: Callable[[dict[str, int]], T]
+) -> tuple[T, dict[str, int]]:
+    """
+    What is made of a model at lengths that differ from one another, as what is equal by chance becomes a condition, or,
+    where the model makes no sense for these, at equal ones; and the lengths.
+    """
+    usual = _usual_lengths(unknown)
+    try:
+        return make(usual), usual
+    except DiagnosticException as error:
+        equal = dict.fromkeys(usual, USUAL)
+        if unknown.ranges or len(usual) < 2:
+            raise
+        logger.info("no program for lengths that differ: %s", error)
+        try:
+            return make(equal), equal
+        except DiagnosticException:
+            raise error from None
+
+
+def _usual_lengths(unknown: UnknownDimensions) -> dict[str, int]:
+    """A length for each dimension, all different where that can be."""
+    found: dict[str, int] = {}
+    dimensions = open_dimensions(unknown.inputs)
+    for each in dimensions:
+        least, most = unknown.ranges.get(each.name, (1, MOST))
+        length = USUAL
+        if each.name in unknown.ranges:
+            length = min(max(least, LEAST, min((least + most) // 2, GREATEST_USUAL)), most)
+        end = min(most, length + len(dimensions))
+        others = (other for other in range(length, end + 1) if other not in found.values())
+        found[each.name] = next(others, length)
+    return found
+
+
+def shapes_at(
+    inputs: Sequence[OpenTensor], lengths: Mapping[str, int]
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of inputs at some lengths."""
+    return {spec.name: _shape(spec, lengths) for spec in inputs}
+
+
 def _shape(spec: OpenTensor, lengths: Mapping[str, int]) -> tuple[int, ...]:
-    """The shape of an input at some lengths."""
     found: list[int] = []
     for axis, dim in enumerate(spec.dims or ()):
         name = spec.length_name(axis)

@@ -90,7 +90,7 @@ def _run_model(args: argparse.Namespace) -> int:
         assert isinstance(model.signature, Signature)
         require_same_interface(model.signature, reference.signature, args)
     with failing_with(BAD_INPUT):
-        known = shapes if isinstance(model, DynamicModel) else {}
+        known = shapes if isinstance(model, DynamicModel) else None
         inputs = complete_inputs(model.signature, taken_inputs(given, shapes), args.seed, known)
         if isinstance(model.signature, Signature):  # The interpreter checks by itself.
             check_inputs(model.signature.inputs, inputs)
@@ -185,14 +185,16 @@ def _own(args: argparse.Namespace, shapes: Shapes) -> Model | DynamicModel:
     with failing_with(BAD_INPUT):
         options = arguments.compile_options(args, profile=args.profile)
         if path.suffix == ".so":
+            refusal = CommandFailed(
+                "--verify, --profile, --shape, --target and --threads need the model; "
+                f"'{path}' is machine code",
+                BAD_INPUT,
+            )
+            if args.verify or args.profile or options != CompileOptions():
+                raise refusal
             loaded = load(path)
-            has_shapes = bool(shapes) and not isinstance(loaded, DynamicModel)
-            if args.verify or args.profile or has_shapes or options != CompileOptions():
-                raise CommandFailed(
-                    "--verify, --profile, --shape, --target and --threads need the model; "
-                    f"'{path}' is machine code",
-                    BAD_INPUT,
-                )
+            if shapes and not isinstance(loaded, DynamicModel):
+                raise refusal
             return loaded
         place = None if args.no_cache else cache_place(path, shapes, options)
     with stage_progress() as progress, failing_with(FAILED):

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
@@ -65,17 +65,7 @@ class OpenInterface:
     @property
     def dimensions(self) -> tuple[OpenDimension, ...]:
         """The lengths that a call states, in the order of the inputs."""
-        places: dict[str, list[tuple[int, int]]] = {}
-        for number, spec in enumerate(self.inputs):
-            for axis in range(len(spec.dims or ())):
-                name = spec.length_name(axis)
-                if name is not None:
-                    places.setdefault(name, []).append((number, axis))
-        used = set(RESERVED)
-        return tuple(
-            OpenDimension(name, tuple(found), _argument(name, used))
-            for name, found in places.items()
-        )
+        return open_dimensions(self.inputs)
 
     @property
     def threads(self) -> int:
@@ -123,17 +113,31 @@ class OpenInterface:
         if not isinstance(data, dict) or cast(dict[str, object], data).get("format") != FORMAT:
             return None
         given = Fields(cast(object, data))
-        ranges = checked("'ranges'", given.data.get("ranges"), dict)
+        ranges = cast(dict[str, object], checked("'ranges'", given.data.get("ranges"), dict))
         programs = tuple(Signature.from_data(each) for each in given.listed("programs"))
         found = OpenInterface(
             given.identifier("name"),
             tuple(map(_tensor, given.listed("inputs"))),
             tuple(map(_tensor, given.listed("outputs"))),
-            {str(name): _range(name, each) for name, each in ranges.items()},
+            {name: _range(name, each) for name, each in ranges.items()},
             programs,
         )
         _require_programs(found)
         return found
+
+
+def open_dimensions(inputs: Sequence[OpenTensor]) -> tuple[OpenDimension, ...]:
+    """The lengths that inputs leave open, in their order."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for number, spec in enumerate(inputs):
+        for axis in range(len(spec.dims or ())):
+            name = spec.length_name(axis)
+            if name is not None:
+                places.setdefault(name, []).append((number, axis))
+    used = set(RESERVED)
+    return tuple(
+        OpenDimension(name, tuple(found), _argument(name, used)) for name, found in places.items()
+    )
 
 
 def lengths_of(program: Signature) -> OpenLengths:
@@ -199,7 +203,7 @@ def _tensor(data: object) -> OpenTensor:
     return OpenTensor(name, known, dtype_named(name, given.text("dtype")))
 
 
-def _range(name: object, data: Any) -> tuple[int, int]:
+def _range(name: str, data: object) -> tuple[int, int]:
     ends = cast(list[object], checked(f"the range of '{name}'", data, list))
     if len(ends) != 2:
         raise damage(f"the range of '{name}' has {len(ends)} ends")

@@ -31,9 +31,18 @@ from xrelay.dialects.model_names import model_name
 from xrelay.lowering.program.program import Program
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.files import write_files
+from xrelay.runtime.signature import UnknownDimensions
+from xrelay.specialise import require_known_inputs
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.explain.fusion import explain_decisions, label, numbered
+from xrelay.tools.explain.lengths import (
+    OpenReading,
+    print_reading,
+    read_open,
+    reading_json,
+    type_text,
+)
 from xrelay.tools.explain.memory import check_chart, draw_memory, memory_json, print_memory
 from xrelay.tools.explain.operators import operators_json, print_operators
 from xrelay.tools.explain.strategies import print_strategies, strategies_json
@@ -51,26 +60,46 @@ def explain_model(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             options = arguments.fusion_options(args)
             compile_options = arguments.compile_options(args)
-            progress("read the model")
-            module, _ = read_model(args.model, arguments.shapes(args.shape), compile_options.limits)
-        with failing_with(FAILED):
-            notes = [] if args.no_simplify else _prepare(module, compile_options, progress)
-            program: Program | None = None
-            if args.strategies or args.memory:
+        module, notes, reading = _read(args, compile_options, progress)
+        program: Program | None = None
+        if args.strategies or args.memory:
+            with failing_with(FAILED):
                 passes = generation(compile_options, options)
                 run_passes(module, passes, progress, compile_options.limits)
                 program = generate(module, compile_options, progress)
     with failing_with(BAD_INPUT):
+        if reading is not None:
+            print_reading(table_console(), reading)
         if program is not None:
-            explain_program(program, args)
+            explain_program(program, args, reading)
         elif args.operators or args.types:
-            explain_operators(module, args, compile_options)
+            explain_operators(module, args, compile_options, reading)
         elif _asks_plan(args):
             console = Console(soft_wrap=True, highlight=False)
             explain_decisions(console, module, options, args)
         else:
             _explain_groups(module, options, notes, args.limit)
     return 0
+
+
+def _read(
+    args: argparse.Namespace, options: CompileOptions, progress: Progress
+) -> tuple[ModuleOp, list[str], OpenReading | None]:
+    """The module, simplified, what there is to say of it, and what it leaves open."""
+
+    def prepare(module: ModuleOp) -> list[str]:
+        return [] if args.no_simplify else _prepare(module, options, progress)
+
+    with failing_with(BAD_INPUT):
+        progress("read the model")
+        try:
+            module, _ = read_model(args.model, arguments.shapes(args.shape), options.limits)
+            if args.strategies or args.memory:
+                require_known_inputs(module)
+        except UnknownDimensions as unknown:
+            return read_open(Path(args.model), unknown, options, prepare, progress)
+    with failing_with(FAILED):
+        return module, prepare(module), None
 
 
 def _asks_plan(args: argparse.Namespace) -> bool:
@@ -140,7 +169,9 @@ def print_notes(console: Console, notes: Sequence[str], limit: int | None) -> No
         console.print(Text(f"… {len(notes) - limit} more"))
 
 
-def explain_program(program: Program, args: argparse.Namespace) -> None:
+def explain_program(
+    program: Program, args: argparse.Namespace, reading: OpenReading | None
+) -> None:
     """Prints what --strategies or --memory asks for, and writes the files."""
     console = table_console()
     if args.strategies:
@@ -152,10 +183,15 @@ def explain_program(program: Program, args: argparse.Namespace) -> None:
     if args.chart is not None:
         draw_memory(program, Path(args.chart))
     if args.json is not None:
-        write_json(args.json, data)
+        write_json(args.json, data, reading)
 
 
-def explain_operators(module: ModuleOp, args: argparse.Namespace, options: CompileOptions) -> None:
+def explain_operators(
+    module: ModuleOp,
+    args: argparse.Namespace,
+    options: CompileOptions,
+    reading: OpenReading | None,
+) -> None:
     """Prints what --operators or --types asks for, and writes the file."""
     if args.types:
         rows = type_uses(module, options)
@@ -166,11 +202,13 @@ def explain_operators(module: ModuleOp, args: argparse.Namespace, options: Compi
         print_operators(table_console(), uses, args.limit)
         data = operators_json(uses)
     if args.json is not None:
-        write_json(args.json, data)
+        write_json(args.json, data, reading)
 
 
-def write_json(path: str, data: dict[str, object]) -> None:
+def write_json(path: str, data: dict[str, object], reading: OpenReading | None) -> None:
     """Writes data for other programs."""
+    if reading is not None:
+        data = {"lengths": reading_json(reading), **data}
     write_files({Path(path): f"{json.dumps(data, indent=1)}\n".encode()})
 
 
@@ -215,14 +253,14 @@ def _print_group(
     console.print(
         Text.assemble(
             (f"group {number}", "bold"),
-            f": {label(plan, root)} -> {root.results[0].type}, kind {group.kind.label}",
+            f": {label(plan, root)} -> {type_text(root.results[0].type)}, kind {group.kind.label}",
         )
     )
     for op in plan.computed(group):
         anchor = ", anchor" if op is group.anchor else ""
         operands = ", ".join(_operand(plan, operand) for operand in op.operands)
         kind = plan.nodes[op].kind.label
-        type_ = op.results[0].type
+        type_ = type_text(op.results[0].type)
         name = model_name(op)
         node = "" if name is None else f"  {shown_names([name])}"
         console.print(
@@ -242,4 +280,4 @@ def _operand(plan: FusionPlan, value: SSAValue) -> str:
     if node is not None and not isinstance(node.op, ConstantOp):
         return f"#{node.index}"
     hint = f"%{value.name_hint}: " if value.name_hint else ""
-    return f"{hint}{value.type}"
+    return f"{hint}{type_text(value.type)}"

@@ -1,21 +1,24 @@
 """`xrelay explain --memory`: how much memory a program needs, and what lies where, and when."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from xrelay.analysis.facts.ports import Port
+from xrelay.dialects.lengths import certainly, hint, is_open
 from xrelay.lowering.emit.format import NO_HALO, Format, row_major
 from xrelay.lowering.program.program import PlacedBuffer, Program
 from xrelay.lowering.program.steps import Step
 from xrelay.lowering.program.storage import byte_size
 from xrelay.runtime.files import whole_file
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
+from xrelay.tools.explain.lengths import number_json, number_text, type_text
 
 CHART_SUFFIXES = (".svg", ".png")
 PICTURE_SIZE = 24, 96
@@ -44,9 +47,10 @@ class Usage:
         def ports(listed: Sequence[Port]) -> int:
             return sum(byte_size(port.type) for port in listed)
 
+        steps = range(len(program.steps))
         return Usage(
             program.workspace_bytes,
-            max((live_bytes(program, step) for step in range(len(program.steps))), default=0),
+            max((live_bytes(program, step) for step in steps), key=hint, default=0),
             sum(buffer.size for buffer in program.buffers),
             program.constant_bytes,
             ports(program.inputs),
@@ -71,7 +75,8 @@ def format_text(format: Format) -> str:
     """The spaces between the elements of a tensor."""
     if format.halo != NO_HALO:
         return f"halo {', '.join(map(str, format.halo))}"
-    if format == row_major(format.shape):
+    others = zip(format.strides, row_major(format.shape).strides, strict=True)
+    if all(certainly(one, other) for one, other in others):
         return "row-major"
     return f"rows of {format.strides[-2]}"
 
@@ -82,6 +87,9 @@ def print_memory(console: Console, program: Program, limit: int | None) -> None:
     table = Table("memory", title="bytes")
     table.add_column("bytes", justify="right")
     table.add_column("", justify="right")
+    has_lengths = any(map(is_open, astuple(usage)))
+    if has_lengths:
+        table.add_column("at other lengths", overflow="fold")
     for name, size in (
         ("workspace", usage.workspace),
         ("  in use at once, at most", usage.needed),
@@ -90,7 +98,8 @@ def print_memory(console: Console, program: Program, limit: int | None) -> None:
         ("inputs", usage.inputs),
         ("outputs", usage.outputs),
     ):
-        table.add_row(name, f"{size:,}", f"{size / 2**20:.2f} MiB")
+        cells = [f"{hint(size):,}", f"{hint(size) / 2**20:.2f} MiB"]
+        table.add_row(name, *cells, *([str(size) if is_open(size) else ""] * has_lengths))
     console.print(table)
     _print_buffers(console, program, limit)
     console.print("steps from left to right, addresses from top to bottom")
@@ -100,22 +109,25 @@ def print_memory(console: Console, program: Program, limit: int | None) -> None:
 
 
 def _print_buffers(console: Console, program: Program, limit: int | None) -> None:
-    buffers = sorted(program.buffers, key=lambda each: (each.first, each.offset))
+    buffers = sorted(program.buffers, key=lambda each: (each.first, hint(each.offset)))
     table = Table("steps", title="workspace")
     for heading in ("offset", "size"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
     for heading in ("holds", "format", "how", "written by"):
         table.add_column(heading, overflow="fold")
     for buffer in buffers[:limit]:
-        labels = [f"{buffer.first} – {buffer.last}", f"{buffer.offset:,}", f"{buffer.size:,}"]
+        places = number_text(buffer.offset), number_text(buffer.size)
+        labels = [f"{buffer.first} – {buffer.last}", *places]
         if not buffer.tensors:
             table.add_row(*labels, "scratch memory", "", "", _step(program.steps, buffer.first))
         for tensor in buffer.tensors:
             how = tensor.relation
             if how == "part":
-                how = f"part, {tensor.offset:,} bytes in"
+                how = f"part, {number_text(tensor.offset)} bytes in"
             written = _step(program.steps, tensor.step)
-            table.add_row(*labels, str(tensor.type), format_text(tensor.format), how, written)
+            table.add_row(
+                *labels, Text(type_text(tensor.type)), format_text(tensor.format), how, written
+            )
             labels = ["", "", ""]
     console.print(table)
     if limit is not None and len(buffers) > limit:
@@ -136,7 +148,8 @@ def picture(program: Program) -> list[str]:
     canvas = [[" "] * columns for _ in range(lines)]
     shades = {"own": "█", "part": "▓", "in place": "▒", "scratch": "░"}
     for buffer in program.buffers:
-        rows = _cells(buffer.offset, buffer.offset + buffer.size, program.workspace_bytes, lines)
+        start, whole = hint(buffer.offset), hint(program.workspace_bytes)
+        rows = _cells(start, start + hint(buffer.size), whole, lines)
         for x in _cells(buffer.first, buffer.last + 1, steps, columns):
             for y in rows:
                 canvas[y][x] = shades[kind(buffer)]
@@ -153,28 +166,28 @@ def memory_json(program: Program) -> dict[str, object]:
     """The same as data: sizes and offsets in bytes, steps by number."""
     usage = Usage.of(program)
     return {
-        "workspace": usage.workspace,
-        "in_use_at_most": usage.needed,
-        "if_nothing_were_shared": usage.separate,
+        **number_json("workspace", usage.workspace),
+        **number_json("in_use_at_most", usage.needed),
+        **number_json("if_nothing_were_shared", usage.separate),
         "constants": usage.constants,
-        "inputs": {port.name: byte_size(port.type) for port in program.inputs},
-        "outputs": {port.name: byte_size(port.type) for port in program.outputs},
+        **_ports_json("inputs", program.inputs),
+        **_ports_json("outputs", program.outputs),
         "steps": [
-            {"name": step.name, "in_use": live_bytes(program, number)}
+            {"name": step.name, **number_json("in_use", live_bytes(program, number))}
             for number, step in enumerate(program.steps)
         ],
         "buffers": [
             {
-                "offset": buffer.offset,
-                "size": buffer.size,
+                **number_json("offset", buffer.offset),
+                **number_json("size", buffer.size),
                 "first": buffer.first,
                 "last": buffer.last,
                 "tensors": [
                     {
-                        "type": str(tensor.type),
-                        "offset": tensor.offset,
-                        "strides": list(tensor.format.strides),
-                        "halo": list(tensor.format.halo),
+                        "type": type_text(tensor.type),
+                        **number_json("offset", tensor.offset),
+                        "strides": list(map(hint, tensor.format.strides)),
+                        "halo": list(map(hint, tensor.format.halo)),
                         "step": tensor.step,
                         "relation": tensor.relation,
                     }
@@ -184,6 +197,15 @@ def memory_json(program: Program) -> dict[str, object]:
             for buffer in program.buffers
         ],
     }
+
+
+def _ports_json(side: str, listed: Sequence[Port]) -> dict[str, object]:
+    """The sizes of inputs or outputs, and the expressions of those that depend on lengths."""
+    sizes = {port.name: byte_size(port.type) for port in listed}
+    found: dict[str, object] = {side: {name: hint(size) for name, size in sizes.items()}}
+    if any(map(is_open, sizes.values())):
+        found[f"{side}_expressions"] = {name: str(size) for name, size in sizes.items()}
+    return found
 
 
 def check_chart(path: Path) -> None:
@@ -220,9 +242,9 @@ def draw_memory(program: Program, path: Path) -> None:
             continue
         axes.bar(
             [buffer.first for buffer in chosen],
-            [buffer.size / 2**20 for buffer in chosen],
+            [hint(buffer.size) / 2**20 for buffer in chosen],
             [buffer.last + 1 - buffer.first for buffer in chosen],
-            [buffer.offset / 2**20 for buffer in chosen],
+            [hint(buffer.offset) / 2**20 for buffer in chosen],
             align="edge",
             color=colour,
             edgecolor="white",
@@ -231,7 +253,7 @@ def draw_memory(program: Program, path: Path) -> None:
         )
     axes.step(
         range(steps + 1),
-        [live_bytes(program, min(step, steps - 1)) / 2**20 for step in range(steps + 1)],
+        [hint(live_bytes(program, min(step, steps - 1))) / 2**20 for step in range(steps + 1)],
         where="post",
         color="black",
         linewidth=0.8,

@@ -6,6 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 from xrelay.analysis.facts.operation_count import OperatorUse
+from xrelay.dialects.lengths import hint
+from xrelay.tools.explain.lengths import number_json, number_text
 
 
 def print_operators(console: Console, uses: Sequence[OperatorUse], limit: int | None) -> None:
@@ -13,17 +15,22 @@ def print_operators(console: Console, uses: Sequence[OperatorUse], limit: int | 
     table = Table("operator")
     for heading in ("calls", "multiply-adds", "share"):
         table.add_column(heading, justify="right")
-    rows = sorted(uses, key=lambda use: (use.multiply_adds is not None, -(use.multiply_adds or 0)))
+    counts = {
+        use.name: None if use.multiply_adds is None else hint(use.multiply_adds) for use in uses
+    }
+    rows = sorted(uses, key=lambda use: (counts[use.name] is not None, -(counts[use.name] or 0)))
     total = total_multiply_adds(uses)
+    whole = hint(total or 0)
     for use in rows[:limit]:
-        count = "unknown" if use.multiply_adds is None else f"{use.multiply_adds:,}"
-        share = f"{100 * use.multiply_adds / total:.1f} %" if use.multiply_adds and total else ""
+        number = counts[use.name]
+        count = "unknown" if use.multiply_adds is None else number_text(use.multiply_adds)
+        share = f"{100 * number / whole:.1f} %" if number and whole else ""
         table.add_row(use.name, f"{use.calls:,}", count, share)
     console.print(table)
     if limit is not None and len(rows) > limit:
         console.print(f"… {len(rows) - limit} more operators")
     calls = sum(use.calls for use in uses)
-    amount = "an unknown number of" if total is None else f"{total:,}"
+    amount = "an unknown number of" if total is None else number_text(total)
     console.print(f"{len(uses)} operators in {calls:,} calls, {amount} multiply-adds")
 
 
@@ -36,9 +43,13 @@ def total_multiply_adds(uses: Sequence[OperatorUse]) -> int | None:
 def operators_json(uses: Sequence[OperatorUse]) -> dict[str, object]:
     """The same as data, in the order of first calls; null for what is not known."""
     return {
-        "multiply_adds": total_multiply_adds(uses),
+        **_count_json(total_multiply_adds(uses)),
         "operators": [
-            {"operator": use.name, "calls": use.calls, "multiply_adds": use.multiply_adds}
+            {"operator": use.name, "calls": use.calls, **_count_json(use.multiply_adds)}
             for use in uses
         ],
     }
+
+
+def _count_json(count: int | None) -> dict[str, object]:
+    return {"multiply_adds": None} if count is None else number_json("multiply_adds", count)

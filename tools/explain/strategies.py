@@ -11,6 +11,7 @@ from rich.text import Text
 from xrelay.analysis.facts.names import short_name
 from xrelay.lowering.emit.strategy import Basis, Candidate, Selection
 from xrelay.lowering.program.program import Program, Step
+from xrelay.tools.explain.lengths import number_json, type_text
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ def print_strategies(console: Console, program: Program, limit: int | None) -> N
         labels = [kernel.step.name, str(kernel.uses)]
         for selection in kernel.step.selections:
             result = selection.site.op.results[0]
-            operator = f"{short_name(selection.site.op)} -> {result.type}"
+            operator = f"{short_name(selection.site.op)} -> {type_text(result.type)}"
             for row in _rows(selection):
-                table.add_row(*labels, operator, *row)
+                table.add_row(*labels, Text(operator), *row)
                 labels, operator = ["", ""], ""
         table.add_section()
     console.print(table)
@@ -101,8 +102,8 @@ def strategies_json(program: Program) -> dict[str, object]:
             {
                 "name": kernel.step.name,
                 "uses": kernel.uses,
-                "flops": kernel.step.flops,
-                "bytes": kernel.step.bytes,
+                **number_json("flops", kernel.step.flops),
+                **number_json("bytes", kernel.step.bytes),
                 "operators": [_selection_json(each) for each in kernel.step.selections],
             }
             for kernel in kernel_uses(program)

@@ -4,14 +4,18 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xrelay.collector import collector_paused
 from xrelay.compiler import preparation, read_model, run_passes
-from xrelay.options import Progress
+from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.files import write_files
+from xrelay.runtime.signature import UnknownDimensions
+from xrelay.specialise import require_known_inputs
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+from xrelay.tools.explain.lengths import read_open, reading_lines
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.view.dot import dot
 from xrelay.tools.view.from_plan import graphs
@@ -41,9 +45,9 @@ def view_model(args: argparse.Namespace) -> int:
     arguments.require_writable(args.output)
     with stage_progress() as progress, collector_paused():
         if args.placement is None:
-            drawn, works = read_graphs(args, progress)
+            drawn, works, notes = read_graphs(args, progress)
         else:
-            drawn, works = read_placed(args, progress), dict[Operation, Work]()
+            drawn, works, notes = read_placed(args, progress), dict[Operation, Work](), []
         if output.suffix != ".dot":
             require_igraph()
         progress("draw the graph")
@@ -54,7 +58,7 @@ def view_model(args: argparse.Namespace) -> int:
             view = unit_view(graph, works_of(graph, works)) if args.fused else operator_view(graph)
             text = standalone(graph, view, hulls=not args.fused)
         else:
-            text = page(Path(args.model).name, [draw(graph, works) for graph in drawn])
+            text = page(Path(args.model).name, [draw(graph, works) for graph in drawn], notes)
         with failing_with(BAD_INPUT):
             write_files({output: text.encode(errors="replace")})
     return 0
@@ -89,16 +93,16 @@ def read_placed(args: argparse.Namespace, progress: Progress) -> Sequence[Graph]
 
 def read_graphs(
     args: argparse.Namespace, progress: Progress
-) -> tuple[Sequence[Graph], Mapping[Operation, Work]]:
-    """The graphs of a model, and the steps that compute its operations when they are asked for."""
+) -> tuple[Sequence[Graph], Mapping[Operation, Work], Sequence[str]]:
+    """
+    The graphs of a model, the steps that compute its operations when they are asked for, and what there is to say of
+    dimensions that it leaves open.
+    """
     with failing_with(BAD_INPUT):
         options = arguments.fusion_options(args)
         compile_options = arguments.compile_options(args)
-        progress("read the model")
-        module, _ = read_model(args.model, arguments.shapes(args.shape), compile_options.limits)
+    module, notes = _read(args, compile_options, progress)
     with failing_with(FAILED):
-        if not args.no_simplify:
-            run_passes(module, preparation(compile_options), progress, compile_options.limits)
         progress("plan fusion")
         drawn = graphs(module, options)
         if not drawn:
@@ -106,8 +110,32 @@ def read_graphs(
                 f"nothing to draw: '{args.model}' has no operators of the relay dialect", BAD_INPUT
             )
         if not args.strategies and args.profile is None:
-            return drawn, {}
+            return drawn, {}, notes
         steps = steps_of(module, options, compile_options, progress)
     with failing_with(BAD_INPUT):
         times = None if args.profile is None else read_times(Path(args.profile), steps)
-    return drawn, work_by_operation(steps, times)
+    return drawn, work_by_operation(steps, times), notes
+
+
+def _read(
+    args: argparse.Namespace, options: CompileOptions, progress: Progress
+) -> tuple[ModuleOp, Sequence[str]]:
+    """The module, simplified, and what there is to say of dimensions that it leaves open."""
+
+    def prepare(module: ModuleOp) -> list[str]:
+        if not args.no_simplify:
+            run_passes(module, preparation(options), progress, options.limits)
+        return []
+
+    with failing_with(BAD_INPUT):
+        progress("read the model")
+        try:
+            module, _ = read_model(args.model, arguments.shapes(args.shape), options.limits)
+            if args.strategies or args.profile is not None:
+                require_known_inputs(module)
+        except UnknownDimensions as unknown:
+            module, _, reading = read_open(Path(args.model), unknown, options, prepare, progress)
+            return module, reading_lines(reading)
+    with failing_with(FAILED):
+        prepare(module)
+    return module, []

@@ -41,6 +41,7 @@ from xrelay.dialects.core.values import (
 )
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
+from xrelay.tools.explain.lengths import type_text
 from xrelay.tools.view.graph import Edge, Graph, Node, Operand, Region, Role, Unit
 
 LONGEST_TEXT = 200
@@ -152,7 +153,7 @@ class _Drawing:
     # -- nodes ----------------------------------------------------------------------------------
 
     def add(self, role: Role, name: str, types: Sequence[Attribute]) -> Node:
-        node = Node(len(self.graph.nodes), role, name, tuple(map(str, types)))
+        node = Node(len(self.graph.nodes), role, name, tuple(map(type_text, types)))
         self.graph.nodes.append(node)
         return node
 
@@ -223,7 +224,8 @@ class _Drawing:
         if constant and (fact is None or fact.kind is OpPatternKind.OPAQUE):
             self.sources[op.result] = None
             name = model_name(op) or op.result.name_hint
-            self.texts[op.result] = f"constant {f'{name}: ' if name else ''}{op.result.type}"
+            type_ = type_text(op.result.type)
+            self.texts[op.result] = f"constant {f'{name}: ' if name else ''}{type_}"
             return
         if op.has_trait(IsTerminator):
             node = self.add("output", op.name.removeprefix("func."), op.operand_types)
@@ -251,7 +253,9 @@ class _Drawing:
         for operand in node.op.operands:
             source = self.sources.get(operand)
             hint = f"%{operand.name_hint}: " if operand.name_hint else ""
-            node.operands.append(Operand(self.texts.get(operand, f"{hint}{operand.type}"), source))
+            node.operands.append(
+                Operand(self.texts.get(operand, f"{hint}{type_text(operand.type)}"), source)
+            )
             if source is not None:
                 sources[source] = None
         if node.op.regions:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation
 
 from xrelay.analysis.fusion.plan import Attempt, FusionNode, FusionPlan, Join, Refusal
+from xrelay.dialects.lengths import hint
 from xrelay.tools.explain.strategies import why_not
 from xrelay.tools.view.graph import Edge, Graph, Node, Unit
 from xrelay.tools.view.picture import KINDS, View, asset, clean, operator_view, unit_view, variables
@@ -48,8 +49,8 @@ def draw(graph: Graph, work_of: Mapping[Operation, Work]) -> Drawn:
     return Drawn(graph, operator_view(graph), unit_view(graph, works), works)
 
 
-def page(title: str, drawn: Sequence[Drawn]) -> str:
-    """The whole page, which needs nothing else."""
+def page(title: str, drawn: Sequence[Drawn], notes: Sequence[str] = ()) -> str:
+    """The whole page, which needs nothing else; `notes` say what is open in the model."""
     scenes: list[str] = []
     for number, each in enumerate(drawn):
         for name, view in (("operators", each.operators), ("units", each.units)):
@@ -61,11 +62,20 @@ def page(title: str, drawn: Sequence[Drawn]) -> str:
     data = {"kinds": KINDS, "first": first, "graphs": [graph_data(each) for each in drawn]}
     return Template(asset("page.html")).substitute(
         title=clean(title),
+        notes=notes_text(notes),
         style=f"{variables()}{asset('picture.css')}{asset('page.css')}",
         scenes="".join(scenes),
         data=script_json(data),
         script=f"{asset('lesson.js')}{asset('page.js')}",
     )
+
+
+def notes_text(notes: Sequence[str]) -> str:
+    """What is open in a model, as a part of the page."""
+    if not notes:
+        return ""
+    rows = "\n".join(map(clean, notes))
+    return f'<details id="lengths" open><summary>Lengths</summary><pre>{rows}</pre></details>'
 
 
 def script_json(data: object) -> str:
@@ -169,8 +179,8 @@ def work_data(work: Work) -> dict[str, object]:
         "name": work.step.name,
         "implementation": ", ".join(work.step.implementations),
         "ways": ways,
-        "flops": work.step.flops,
-        "bytes": work.step.bytes,
+        "flops": hint(work.step.flops),
+        "bytes": hint(work.step.bytes),
         "seconds": work.seconds,
         "share": work.share,
     }

@@ -251,7 +251,8 @@ def test_models_at_some_lengths_are_not_saved(tmp_path: Path) -> None:
     program = model.specialisations[0].model
     assert "define" in program.llvm_ir
     with pytest.raises(
-        ModelError, match=r"code of a dynamic model at some lengths: .*DynamicModel.save, .*specialise"
+        ModelError,
+        match=r"code of a dynamic model at some lengths: .*DynamicModel.save, .*specialise",
     ):
         program.save(tmp_path / "a.so")
     alone = model.specialise({"x": (4, 6)})

@@ -525,7 +525,7 @@ def test_models_whose_elements_decide(tmp_path: Path) -> None:
     )
     found = xrelay.compile(model)
     with pytest.raises(
-        xrelay.CompileError, match="no programs for each rank or all elements of inputs.*'shape'"
+        xrelay.CompileError, match="no program for each rank or all elements of inputs.*'shape'"
     ):
         found.save(tmp_path / "model.so")
 
@@ -548,3 +548,6 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     ):
         assert main(["run", path, *words]) == 2
         assert message in capsys.readouterr().err
+    assert main(["compile", source, "--shape", "batch=3", "-o", path]) == 0
+    assert main(["run", path, "--shape", "batch=3"]) == 2
+    assert "--shape, --target and --threads need the model" in capsys.readouterr().err

@@ -603,7 +603,7 @@ def test_library_that_is_none(cmd: Command, inside: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [["--verify"], ["--shape", "x=1"], ["--target", "x86-64"], ["--threads", "2"], ["--profile"]],
+    [["--verify"], ["--target", "x86-64"], ["--threads", "2"], ["--profile"]],
 )
 def test_options_that_need_the_model(cmd: Command, inside: Path, options: list[str]) -> None:
     result = cmd("run", "out.so", *options)
