@@ -333,26 +333,30 @@ class Scope:
         """A polynomial as people write it, what is nested deeper than `depth` as `…`."""
         parts: list[str] = []
         for atoms, factor in reversed(value):
-            factors = [self._atom_text(each, depth) for each in atoms]
+            # 8*n//3 and -n//3 would be quotients of 8*n and -n.
+            is_alone = len(atoms) == 1 and (factor == 1 or factor == -1 and bool(parts))
+            factors = [self._atom_text(each, depth, is_alone) for each in atoms]
             if abs(factor) != 1 or not atoms:
                 factors.insert(0, str(abs(factor)))
             sign = ("- " if factor < 0 else "+ ") if parts else "-" * (factor < 0)
             parts.append(sign + "*".join(factors))
         return " ".join(parts) or "0"
 
-    def _atom_text(self, number: int, depth: int) -> str:
+    def _atom_text(self, number: int, depth: int, is_alone: bool) -> str:
+        """A symbol or what stands for an atom; a quotient that is a factor in parentheses."""
         atom = self.atoms[number]
         if atom.operation == "symbol":
             return self.symbols[number]
         if depth == 0:
             return "…"
-        left, right = (
-            f"({text})" if " " in text and atom.operation == "div" else text
-            for text in (self.text(each, depth - 1) for each in (atom.left, atom.right))
-        )
-        return (
-            f"{left}//{right}" if atom.operation == "div" else f"{atom.operation}({left}, {right})"
-        )
+        left, right = (self.text(each, depth - 1) for each in (atom.left, atom.right))
+        if atom.operation != "div":
+            return f"{atom.operation}({left}, {right})"
+        if " " in left or left.startswith("-"):
+            left = f"({left})"
+        if not right.isalnum():
+            right = f"({right})"
+        return f"{left}//{right}" if is_alone else f"({left}//{right})"
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

@@ -214,8 +214,7 @@ def _parameters(dimensions: Sequence[OpenDimension]) -> str:
 
 def _table_size(interface: OpenInterface) -> int:
     """The most numbers that a program has in its table, with the sizes of the outputs."""
-    outputs = len(interface.outputs)
-    return max(len(lengths_of(each).table) for each in interface.programs) + outputs
+    return max(len(lengths_of(each).table) + len(each.outputs) for each in interface.programs)
 
 
 def _find(interface: OpenInterface) -> str:

@@ -22,6 +22,7 @@ from xrelay.dialects.length_scope import LEAST, Scope
 from xrelay.dialects.lengths import hint, is_open, is_open_type
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.many_lengths import Opener, open_lengths
+from xrelay.memory import require_memory
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.dimensions.interface import open_dimensions
 from xrelay.runtime.layouts import Layouts
@@ -87,7 +88,9 @@ def read_open(
         # What needs numbers shows when code is generated; that changes the module.
         whole = copied(module)
         run_passes(whole, generation(options), progress, options.limits)
-        return _Read(module, notes, open_lengths(generate(whole, options, progress), scope))
+        program = generate(whole, options, progress)
+        require_memory(program, options.limits)
+        return _Read(module, notes, open_lengths(program, scope))
 
     opener = Opener(unknown.inputs, made, unknown.ranges)
 
