@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -32,7 +30,6 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import HasNoCode, tuple_depth
 from xrelay.errors import CompileError
-from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
@@ -40,7 +37,7 @@ from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import Constants, Program, Step, lower_function
 from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.many_lengths import open_lengths
-from xrelay.memory import require_memory
+from xrelay.memory import packed_constants, require_memory
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.places import Places, verify_failure
 from xrelay.precision import BFLOAT, FULL, PRECISIONS, known_operators, multiplies
@@ -48,7 +45,6 @@ from xrelay.program_parser import ProgramParser
 from xrelay.program_weights import attach_side_file
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.code import ModelCode
-from xrelay.runtime.executor import ALIGNMENT, aligned_bytes
 from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
@@ -432,20 +428,6 @@ def signature_of(
         program.loops,
         None if scope is None else open_lengths(program, scope, options.layouts.capacities),
     )
-
-
-def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
-    """The constants of a program, each in the order of elements that the kernels expect."""
-    constants = aligned_bytes(program.constant_bytes, "the constants of the program")
-    for constant in program.constants:
-        elements = constant_array(constant.op)
-        if constant.packing is not None:
-            elements = constant.packing.pack(elements)
-        place = constants[constant.offset : constant.offset + constant.size]
-        place.view(elements.dtype).reshape(elements.shape)[...] = elements
-        end = constant.offset + constant.size
-        constants[end : -(-end // ALIGNMENT) * ALIGNMENT] = 0  # What was in memory is not saved.
-    return constants
 
 
 def tensor_spec(port: Port) -> TensorSpec:

@@ -21,22 +21,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.compiler import (
-    check_tuples,
-    llvm_text,
-    lower,
-    machine_of,
-    packed_constants,
-    read_model,
-    signature_of,
-)
+from xrelay.compiler import check_tuples, llvm_text, lower, machine_of, read_model, signature_of
 from xrelay.deep import with_room
 from xrelay.dialects.length_scope import LEAST, MOST, Scope
 from xrelay.dialects.polynomials import Polynomial, number
 from xrelay.errors import OptionError
 from xrelay.lowering.program.program import Constants, Program
 from xrelay.many_lengths import Opener
-from xrelay.memory import require_memory
+from xrelay.memory import packed_constants, require_memory
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.program_weights import require_weights
 from xrelay.runtime.arguments import few

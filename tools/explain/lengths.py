@@ -14,12 +14,13 @@ from typing import TypeVar
 
 from rich.console import Console
 from rich.text import Text
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from xrelay.compiler import generate, generation, read_model, run_passes
 from xrelay.dialects.length_scope import LEAST, Scope
 from xrelay.dialects.lengths import hint, is_open, is_open_type
+from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.many_lengths import Opener, open_lengths
 from xrelay.memory import require_memory
@@ -153,7 +154,7 @@ def reading_json(reading: OpenReading) -> dict[str, object]:
 
 def type_text(type_: Attribute) -> str:
     """A type, one with open lengths as `float32[batch, seq, 768]`."""
-    if not is_open_type(type_) or not isinstance(type_, TensorType):
+    if not is_open_type(type_) or not is_tensor_type(type_):
         return str(type_)
     return f"{dtype_of(type_.element_type)}[{', '.join(map(str, type_.get_shape()))}]"
 

@@ -47,7 +47,8 @@ def view_model(args: argparse.Namespace) -> int:
         if args.placement is None:
             drawn, works, notes = read_graphs(args, progress)
         else:
-            drawn, works, notes = read_placed(args, progress), dict[Operation, Work](), []
+            drawn, works = read_placed(args, progress), dict[Operation, Work]()
+            notes = ()
         if output.suffix != ".dot":
             require_igraph()
         progress("draw the graph")
