@@ -22,7 +22,13 @@ from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords, read_records
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.precision import FULL, NO_RULES, GivenRules, PrecisionWarning, note
 from xrelay.precision import precision_rules as read_rules
-from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
+from xrelay.runtime.arguments import (
+    check_callable,
+    flag_argument,
+    kind_of,
+    number_argument,
+    path_argument,
+)
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import Known, Shapes, UnknownDimensions
@@ -37,6 +43,10 @@ if TYPE_CHECKING:
     from xrelay.runtime.dimensions.code import ManyCode
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.partitioned import PartitionedModel
+
+
+MOST_CALLS = 1_000_000
+"""Before lengths get a program of their own."""
 
 
 class CompileArguments(TypedDict, total=False):
@@ -54,6 +64,7 @@ class CompileArguments(TypedDict, total=False):
     precision: str
     precision_rules: GivenRules
     progress: Progress
+    specialise_after: int
 
 
 @overload
@@ -91,6 +102,7 @@ def compile_model(
     precision: str = FULL,
     precision_rules: GivenRules = NO_RULES,
     progress: Progress = silent,
+    specialise_after: int = 0,
 ) -> Model | PartitionedModel | DynamicModel:
     """
     Compiles a model into machine code in this process.
@@ -104,6 +116,9 @@ def compile_model(
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
     that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
     `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.
+
+    After `specialise_after` calls of a DynamicModel with the same lengths, these get a program of their own, compiled in the
+    background; 0 for never, as its results may be rounded otherwise than those of the calls before.
 
     `precision` is the type that products of f32 are computed in: "f32", or "bf16" or "f16", which are faster or
     smaller, and round more; inputs and outputs keep their types. `precision_rules` names operators that
@@ -126,6 +141,7 @@ def compile_model(
     remark = note(precision, named_target(target)) if precision != FULL else None
     if remark is not None:
         warnings.warn(remark, PrecisionWarning, stacklevel=2)
+    number_argument("specialise_after", specialise_after, 0, MOST_CALLS, OptionError)
     flag_argument("cache", cache, OptionError)
     flag_argument("fallback", fallback, OptionError)
     check_callable("progress", progress, OptionError)
@@ -169,7 +185,12 @@ def compile_model(
         from xrelay.specialise import dynamic_model
 
         return dynamic_model(
-            model, unknown, compiled, for_many if regions is None else None, for_file
+            model,
+            unknown,
+            compiled,
+            for_many if regions is None else None,
+            for_file,
+            specialise_after,
         )
 
 

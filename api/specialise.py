@@ -72,6 +72,7 @@ def dynamic_model(
         [str | Path | ModelProto | ModuleOp, UnknownDimensions, Sequence[Mapping[str, Known]]],
         SavedCode,
     ],
+    specialise_after: int = 0,
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
@@ -116,6 +117,7 @@ def dynamic_model(
         for_many=many.model,
         ranges=ranges,
         save=save,
+        specialise_after=specialise_after,
     )
 
 

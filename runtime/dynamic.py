@@ -9,16 +9,19 @@ kept for the next call, within a number of programs and of bytes, beyond which t
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TypeAlias
 
 import numpy.typing as npt
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.runtime.arguments import few, path_argument
 from xrelay.runtime.errors import ModelError
@@ -37,8 +40,12 @@ from xrelay.runtime.signature import (
     taken_inputs,
 )
 
+logger = logging.getLogger("xrelay.lengths")
+
 MOST_PROGRAMS = 32
 """How many static programs a model keeps."""
+MOST_COUNTED = 1024
+"""Of how many combinations of lengths calls are counted."""
 MOST_BYTES = 4 << 30
 """How many bytes their constants and workspaces may have together."""
 
@@ -102,10 +109,12 @@ class DynamicModel:
         for_many: Callable[[dict[str, Known], Layouts], Model | None] | None = None,
         ranges: Ranges | None = None,
         save: Callable[[Path, Sequence[Specialisation]], None] | None = None,
+        specialise_after: int = 0,
     ):
         """
         `ranges` says what lengths are between; others are refused. `save` writes programs for many lengths into a file,
-        those of the specialisations among them; None for a model whose programs are in one already.
+        those of the specialisations among them; None for a model whose programs are in one already. After
+        `specialise_after` calls with the same lengths these get a program of their own in the background; 0 for never.
         `values` names inputs whose elements programs are made for; compiling one may find others. `for_many` gives a
         model for shapes and layouts on the code of a program for many of them, where there can be one.
         """
@@ -114,6 +123,11 @@ class DynamicModel:
         self._for_many = for_many
         self._ranges = ranges or {}
         self._save = save
+        self._specialise_after = specialise_after
+        self._calls: dict[_Key, int] = {}
+        """With lengths on the code of a program for many."""
+        self._background: Thread | None = None
+        """What compiles a program beside the calls."""
         self._most_programs = most_programs
         self._most_bytes = most_bytes
         self._lock = Lock()
@@ -266,10 +280,11 @@ class DynamicModel:
                 future = self._programs[key] = Future()
             self._programs.move_to_end(key)
         if not mine:
-            return future.result()
-        named = {
-            spec.name: shape for spec, shape in zip(self.signature.inputs, shapes, strict=True)
-        }
+            known = future.result()
+            if self._specialise_after and not alone and known.conditions is not None:
+                self._count(key)
+            return known
+        named = self._named(shapes)
         try:
             model = None if many is None else many(named, layouts)
             found = Specialisation(named, model or self._specialise(named, layouts))
@@ -282,6 +297,40 @@ class DynamicModel:
         with self._lock:
             self._forget(key)
         return found
+
+    def _named(self, shapes: Sequence[Known]) -> dict[str, Known]:
+        return {spec.name: shape for spec, shape in zip(self.signature.inputs, shapes, strict=True)}
+
+    def _count(self, key: _Key) -> None:
+        """Counts a further call, and starts to compile a program for its lengths alone when there were enough."""
+        with self._lock:
+            calls = self._calls.pop(key, 1) + 1
+            if len(self._calls) >= MOST_COUNTED:
+                self._calls.clear()
+            self._calls[key] = calls
+            is_busy = self._background is not None and self._background.is_alive()
+            if calls < self._specialise_after or is_busy:
+                return
+            self._calls[key] = -sys.maxsize  # Once: where that fails, it would fail again.
+            self._background = Thread(target=self._improve, args=(key,))
+            self._background.start()
+
+    def _improve(self, key: _Key) -> None:
+        """Compiles a program for some lengths alone, which takes the place of that for many once it is there."""
+        shapes, _, layouts = key
+        named = self._named(shapes)
+        try:
+            found = Specialisation(named, self._specialise(named, layouts))
+        except DiagnosticException as error:
+            logger.info("no program for %s alone: %s", named, error)
+            return
+        future: Future[Specialisation] = Future()
+        future.set_result(found)
+        with self._lock:
+            self._calls.pop(key, None)
+            self._programs.pop(key, None)
+            self._programs[shapes, True, layouts] = future
+            self._forget((shapes, True, layouts))
 
     def _ready(self) -> Iterator[Specialisation]:
         for future in self._programs.values():

@@ -1,6 +1,8 @@
 """Models with unknown dimensions: a program for each combination of lengths, made when it comes."""
 
+import logging
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import parser
 
@@ -260,6 +263,66 @@ def test_models_at_some_lengths_are_not_saved(tmp_path: Path) -> None:
     assert steps.count("generate kernels") == 2
     model.run({"x": floats(4, 6)})
     assert model.specialisations[-1].model is alone, "which is there, and may be faster"
+
+
+def alone(model: DynamicModel, batch: int) -> bool:
+    """Whether a batch has a program of its own."""
+    return any(
+        each.shapes == {"x": (batch, 6)} and each.conditions is None
+        for each in model.specialisations
+    )
+
+
+def test_lengths_that_come_back_get_programs_of_their_own_in_the_background() -> None:
+    proto = parser.parse_model(PERCEPTRON)
+    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    model = xrelay.compile(proto, specialise_after=3)
+    assert isinstance(model, DynamicModel)
+    x = floats(4, 6)
+    (expected,) = session.run(None, {"x": x})
+    for _ in range(2):
+        np.testing.assert_allclose(model.run({"x": x})["z"], expected, 1e-5)
+    model.run({"x": floats(5, 6)})
+    assert not alone(model, 4)
+    end = time.monotonic() + 120
+    while not alone(model, 4) and time.monotonic() < end:
+        np.testing.assert_allclose(model.run({"x": x})["z"], expected, 1e-5)
+    assert alone(model, 4)
+    assert not alone(model, 5), "which came once"
+    assert [dict(each.shapes) for each in model.specialisations].count({"x": (4, 6)}) == 1
+    np.testing.assert_allclose(model.run({"x": x})["z"], expected, 1e-5)
+    assert model.specialisations[-1].conditions is None, "that is what runs now"
+
+
+def test_nothing_gets_a_program_of_its_own_unasked() -> None:
+    model, steps = compilations(PERCEPTRON)
+    for _ in range(20):
+        model.run({"x": floats(4, 6)})
+    assert model.specialisations[0].conditions is not None
+    assert steps.count("generate kernels") == 1
+    for wrong in (-1, 1.5, "3", True, None):
+        with pytest.raises(xrelay.CompileError, match="specialise_after is"):
+            xrelay.compile(parser.parse_model(PERCEPTRON), specialise_after=cast(Any, wrong))
+
+
+def test_programs_that_fail_in_the_background_change_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(parser.parse_model(PERCEPTRON), path)
+    model = xrelay.compile(path, specialise_after=3)
+    assert isinstance(model, DynamicModel)
+    x = floats(4, 6)
+    expected = model.run({"x": x})["z"]
+    path.unlink()
+    end = time.monotonic() + 120
+    with caplog.at_level(logging.INFO, "xrelay.lengths"):
+        while "alone" not in caplog.text and time.monotonic() < end:
+            np.testing.assert_array_equal(model.run({"x": x})["z"], expected)
+    for _ in range(10):
+        np.testing.assert_array_equal(model.run({"x": x})["z"], expected)
+    assert caplog.text.count("cannot read") == 1
+    assert [each.conditions is None for each in model.specialisations] == [False]
 
 
 def test_lengths_whose_number_something_needs_are_numbers() -> None:
