@@ -75,7 +75,7 @@ class OpenInterface:
     def conditions(self) -> tuple[str, ...]:
         """For which lengths each of the programs serves, long conditions shortened."""
         return tuple(
-            ", ".join(map(_shortened, lengths_of(each).conditions)) or "all"
+            ", ".join(map(shortened_condition, lengths_of(each).conditions)) or "all"
             for each in self.programs
         )
 
@@ -146,7 +146,7 @@ def lengths_of(program: Signature) -> OpenLengths:
     return program.lengths
 
 
-def _shortened(condition: str) -> str:
+def shortened_condition(condition: str) -> str:
     """A condition without the middle of what it is about: those of sizes in memory are long sums."""
     if len(condition) <= LONGEST_CONDITION:
         return condition

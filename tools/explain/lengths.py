@@ -25,7 +25,7 @@ from xrelay.interpreters.arrays import dtype_of
 from xrelay.many_lengths import Opener, open_lengths
 from xrelay.memory import require_memory
 from xrelay.options import CompileOptions, Progress
-from xrelay.runtime.dimensions.interface import open_dimensions
+from xrelay.runtime.dimensions.interface import open_dimensions, shortened_condition
 from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.signature import OpenTensor, Ranges, Shapes, UnknownDimensions
@@ -129,7 +129,7 @@ def reading_lines(reading: OpenReading) -> list[str]:
     lines = ["inputs: " + ", ".join(map(str, reading.inputs))]
     if reading.lengths is not None:
         lines.append(f"one program for many lengths; figures are those at {at}")
-        lines += [f"  serves {each}" for each in reading.lengths.conditions]
+        lines += [f"  serves {shortened_condition(each)}" for each in reading.lengths.conditions]
         if reading.lengths.symbols and reading.lengths.workspace_text.isdigit():
             size = int(reading.lengths.workspace_text)
             lines.append(f"  takes {size:,} bytes of workspace, which the greatest lengths need")

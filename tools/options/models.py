@@ -22,6 +22,7 @@ examples:
 COMPILE_EXAMPLES = """\
 examples:
   xrelay compile model.onnx -o model.so      shared library, model.h beside it
+  xrelay compile model.onnx --shape seq=1,512 -o model.so    for many lengths, which its functions take
   xrelay compile model.onnx -o model.o       object file, model.h beside it
   xrelay compile model.onnx -o model.ll      LLVM IR, weights in model.ll.weights
   xrelay compile model.onnx -o model.mlir    relay, weights in model.mlir.weights.npz
