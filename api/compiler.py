@@ -318,18 +318,10 @@ def run_passes(
 
 
 @collector_paused()
-def lower(
-    module: ModuleOp,
-    options: CompileOptions,
-    progress: Progress = silent,
-    constants: Constants | None = None,
-) -> Program:
-    """
-    Runs the relay passes on a module, in place, and lowers its main function to kernel IR. `constants` are those of
-    other programs that it is kept with.
-    """
+def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
+    """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
     run_passes(module, relay_passes(options), progress, options.limits)
-    return generate(module, options, progress, constants)
+    return generate(module, options, progress)
 
 
 def generate(
@@ -338,7 +330,10 @@ def generate(
     progress: Progress = silent,
     constants: Constants | None = None,
 ) -> Program:
-    """Lowers the main function of a module whose relay passes have run to kernel IR."""
+    """
+    Lowers the main function of a module whose relay passes have run to kernel IR. `constants` are those of other
+    programs that it is kept with.
+    """
     progress("generate kernels")
     function = entry_function(module)
     return lower_function(

@@ -21,12 +21,24 @@ from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.compiler import check_tuples, llvm_text, lower, machine_of, read_model, signature_of
+from xrelay.analysis.facts.ports import entry_function
+from xrelay.compiler import (
+    check_tuples,
+    generate,
+    kernel_options,
+    llvm_text,
+    machine_of,
+    read_model,
+    relay_passes,
+    run_passes,
+    signature_of,
+)
 from xrelay.deep import with_room
 from xrelay.dialects.length_scope import LEAST, MOST, Scope
 from xrelay.dialects.polynomials import Polynomial, number
 from xrelay.errors import OptionError
 from xrelay.lowering.program.program import Constants, Program
+from xrelay.lowering.program.selection import KnownParameters, use_known_parameters
 from xrelay.many_lengths import Opener
 from xrelay.memory import packed_constants, require_memory
 from xrelay.options import CompileOptions, Progress, silent
@@ -102,6 +114,8 @@ class _Made:
     ir: bytes
     program: Program
     constants: Constants
+    parameters: KnownParameters
+    """Of the programs for many lengths so far, by weights."""
 
 
 class _Saving:
@@ -256,7 +270,12 @@ class _Saving:
         check_tuples(module)
         before = self.made[-1].constants if self.made else Constants()
         constants = Constants(dict(before.placed), before.bytes)
-        program = lower(module, options, progress, constants)
+        parameters = dict(self.made[-1].parameters) if self.made else {}
+        run_passes(module, relay_passes(options), progress, options.limits)
+        if scope is not None:
+            # Those for known lengths have their own, which are better for one row, say.
+            use_known_parameters(entry_function(module), kernel_options(options), parameters)
+        program = generate(module, options, progress, constants)
         require_memory(program, options.limits)
         symbol = symbol_name(name)
         signature = signature_of(program, symbol, options, scope)
@@ -264,7 +283,7 @@ class _Saving:
             signature = replace(signature, lengths=_alone(signature))
         progress("convert to LLVM")
         ir = llvm_text(program, program_name(symbol, number_), options)
-        return _Made(signature, ir, program, constants)
+        return _Made(signature, ir, program, constants, parameters)
 
 
 def _beside(progress: Progress, program: int, stage: str) -> None:

@@ -11,19 +11,19 @@ What a program states is kept when it can be done, and refused with the reason w
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.core.strategy import StatedStrategy, StrategyAttr
-from xrelay.dialects.core.values import FusedOp, YieldOp
+from xrelay.dialects.core.values import ConstantOp, FusedOp, YieldOp
 from xrelay.lowering.emit.group import Group, group_of
 from xrelay.lowering.emit.parameters import NO_NUMBERS, Numbers, ParameterError, Parameters
 from xrelay.lowering.emit.strategy import Implementation, Selection, Site, refusal_of
@@ -132,6 +132,55 @@ def choose_again(
         if isinstance(op, FusedOp) and any(names):
             pairs = zip(choices, names, strict=True)
             write_strategies(op, [each if not name else each.by(name) for each, name in pairs])
+
+
+KnownParameters: TypeAlias = dict[Hashable, tuple[tuple[str, int], ...]]
+"""The parameters of implementations, by them and the weights that they read."""
+
+
+def use_known_parameters(
+    function: func.FuncOp, options: KernelOptions, known: KnownParameters
+) -> None:
+    """
+    States the parameters that are `known` for operators which the same implementation computes with the same weights, where
+    they can have these: then they read the weights in the same order. Notes what is stated for others.
+    """
+    for op in program_ops(function.body.block):
+        if not isinstance(op, FusedOp) or op.strategies is None:
+            continue
+        group, operators = group_of(op), op.operators
+        stated: list[StrategyAttr] = []
+        for each in (attr.data for attr in op.strategies.data):
+            inner = operators[each.number]
+            weights = _weights(inner, op)
+            key = weights, each.operator, each.implementation
+            parameters = known.setdefault(key, each.parameters) if weights else each.parameters
+            if parameters != each.parameters:
+                (way,) = (own for own in STRATEGIES[type(inner)] if own.name == each.implementation)
+                site = site_of(inner, group, options)
+                if _can_have(way, site, dict(parameters)):
+                    each = replace(each, parameters=parameters)
+            stated.append(StrategyAttr(each))
+        op.strategies = ArrayAttr(stated)
+
+
+def _can_have(implementation: Implementation, site: Site, parameters: Numbers) -> bool:
+    try:
+        Choice.of(site, implementation, parameters, is_anchor=False)
+    except ParameterError:
+        return False
+    return True
+
+
+def _weights(op: Operation, fused: FusedOp) -> tuple[Attribute, ...]:
+    """The constants that an operator of a `relay.fused` takes."""
+    found: list[Attribute] = []
+    for operand in op.operands:
+        if isinstance(operand, BlockArgument) and operand.block is fused.block:
+            operand = fused.operands[operand.index]
+        if isinstance(operand.owner, ConstantOp):
+            found.append(operand.owner.value)
+    return tuple(found)
 
 
 def write_strategies(op: FusedOp, choices: Iterable[Choice]) -> None:

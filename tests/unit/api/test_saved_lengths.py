@@ -16,7 +16,7 @@ import pytest
 from onnx import ModelProto, numpy_helper, parser
 
 import xrelay
-from xrelay.runtime.dimensions.interface import OpenInterface
+from xrelay.runtime.dimensions.interface import OpenInterface, lengths_of
 from xrelay.runtime.dynamic import DynamicModel
 from xrelay.runtime.model import Model
 from xrelay.runtime.seal import SEAL_BYTES
@@ -345,15 +345,29 @@ def test_a_library_runs_what_its_programs_serve(tmp_path: Path) -> None:
 
 def test_programs_of_a_file_have_their_weights_in_common(tmp_path: Path) -> None:
     model = model_of(
-        "wide (float[batch, 300] x) => (float[batch, 500] y) { y = Gemm(x, w) }", w=(300, 500)
+        """wide (float[batch, seq, 300] x) => (float[batch, seq, 300] y) {
+            a = MatMul(x, w1)
+            b = Relu(a)
+            y = MatMul(b, w2)
+        }""",
+        w1=(300, 500),
+        w2=(500, 300),
     )
-    saved(model, tmp_path / "model.so")
-    programs = interface_of(tmp_path / "model.so").programs
-    assert len(programs) == 2
-    # The product of one row may read the weights in another order; that of many has them once.
-    assert programs[0].constant_bytes >= 600_000
-    assert (tmp_path / "model.so").stat().st_size < programs[-1].constant_bytes + 200_000
-    assert programs[-1].constant_bytes <= 2 * programs[0].constant_bytes
+    path = tmp_path / "model.so"
+    saved(model, path)
+    programs = interface_of(path).programs
+    assert [bool(lengths_of(each).symbols) for each in programs] == [True, True, True, False]
+    # Both weights, in panels whose last columns may be padded; the program of one row may read them in another order.
+    once = programs[0].constant_bytes
+    assert 2 * 300 * 500 * 4 <= once <= 2.2 * 300 * 500 * 4
+    assert [each.constant_bytes for each in programs[:3]] == [once] * 3
+    assert programs[3].constant_bytes <= 2.2 * once
+    assert path.stat().st_size < programs[3].constant_bytes + 300_000
+    found = loaded(path)
+    for batch, seq in ((5, 9), (7, 1), (1, 20), (1, 1)):
+        arrays = arrays_for(model, {"batch": batch, "seq": seq})
+        wanted = expected(model, arrays)["y"]
+        np.testing.assert_allclose(found.run(arrays)["y"], wanted, 1e-4, 1e-5)
 
 
 def test_what_was_run_is_in_the_file(tmp_path: Path) -> None:
