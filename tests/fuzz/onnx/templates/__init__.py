@@ -25,7 +25,7 @@ TEMPLATES: Mapping[str, Template] = {
 
 _RANDOM = "each engine draws other numbers"
 _SEQUENCE = "graphs grow by tensors, not by sequences and optional values"
-_SIZE = "the size of its result depends on data: it is interpreted"
+_SIZE = "the size of its result depends on data: the model runs in stages, where the fuzzer expects a program"
 WITHOUT_TEMPLATE: Mapping[str, str] = {
     "Bernoulli": _RANDOM,
     "ConcatFromSequence": _SEQUENCE,
