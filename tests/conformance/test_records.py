@@ -1,8 +1,6 @@
-"""All records of TVM's passes: passes, chains of passes, and the round trip of texts."""
+"""All records of TVM's passes: passes, chains of passes, and the round trip of their texts."""
 
 from collections.abc import Sequence
-from functools import partial
-from zlib import crc32
 
 import pytest
 from recorded_passes import (
@@ -28,18 +26,6 @@ PART = 800_000
 """What `parts` counts in a test: two or three seconds."""
 
 
-ROUND_TRIPS = 4
-"""Of the texts of networks and of random programs, of one in so many the round trip is in `make test`."""
-
-
-def is_drawn(record: Record, text: str) -> bool:
-    """
-    Whether `make test` prints and reads a text: all of those that are written by hand, which have all operators,
-    attributes and types between them. Networks and random programs repeat a few, tens of thousands of times.
-    """
-    return ".tests." in record.path.name or crc32(text.encode()) % ROUND_TRIPS == 0
-
-
 def findings(family: Family) -> list[str]:
     """What is not as it should be with some records that share texts."""
     found: list[str] = []
@@ -55,7 +41,7 @@ def findings(family: Family) -> list[str]:
     for chain, problem in family.chain_differences(agreeing):
         found.append(f"{' -> '.join(record.place for record in chain)}: {problem}")
     for record in family.records:
-        problem = family.roundtrip_difference(record, partial(is_drawn, record))
+        problem = family.roundtrip_difference(record)
         excuse = EXCUSES.get(record.place)
         wrong = surprise(problem, (EXCEPTIONS, excuse is not None and not excuse.is_read))
         if wrong is not None:
@@ -75,26 +61,6 @@ def test_records(part: Sequence[Sequence[Record]]):
     with without_collection():
         found = [finding for members in part for finding in findings(Family(members))]
     assert found == []
-
-
-@pytest.mark.extensive
-@pytest.mark.parametrize("part", PARTS, ids=NAMES)
-def test_other_round_trips(part: Sequence[Sequence[Record]]):
-    with without_collection():
-        for family in map(Family, part):
-            for record in family.records:
-                others = partial(is_other, record)
-                assert family.roundtrip_difference(record, others) is None, record.place
-
-
-def is_other(record: Record, text: str) -> bool:
-    """Whether a text is one of those whose round trip is not in `make test`."""
-    return not is_drawn(record, text)
-
-
-def test_all_that_is_written_by_hand_is_printed_and_read():
-    drawn = [is_drawn(record, text) for record in RECORDS for text in (record.before, record.after)]
-    assert 2 * sum(".tests." in record.path.name for record in RECORDS) < sum(drawn) < len(drawn)
 
 
 def test_every_recorded_pass_exists():

@@ -247,13 +247,9 @@ class Family:
         """How what the pass makes of `before` differs from `after`."""
         return _problem(lambda: self._compare(self._passed(record), record))
 
-    def roundtrip_difference(
-        self, record: Record, is_wanted: Callable[[str], bool] = lambda text: True
-    ) -> str | None:
-        """How those of the texts that are wanted differ from what is printed and read again."""
+    def roundtrip_difference(self, record: Record) -> str | None:
+        """How the texts differ from what is printed and read again."""
         for side, text in (("before", record.before), ("after", record.after)):
-            if not is_wanted(text):
-                continue
             if text not in self._roundtrips:
                 self._roundtrips[text] = _problem(lambda text=text: self._roundtrip(text))
             found = self._roundtrips[text]
