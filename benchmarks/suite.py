@@ -9,7 +9,7 @@ import hashlib
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -146,7 +146,17 @@ class Network(BenchmarkModel):
         export(self.build(), self.inputs, self.outputs, path)
 
 
-def export(module: Any, inputs: Sequence[Input], outputs: Sequence[str], path: Path) -> None:
+Axes = Mapping[str, Mapping[int, str]]
+"""The names of open dimensions, by input and axis."""
+
+
+def export(
+    module: Any,
+    inputs: Sequence[Input],
+    outputs: Sequence[str],
+    path: Path,
+    axes: Axes | None = None,
+) -> None:
     """Writes a torch module that is set to inference as an ONNX file, by tracing it."""
     torch: Any = import_module("torch")
     with warnings.catch_warnings():
@@ -160,6 +170,7 @@ def export(module: Any, inputs: Sequence[Input], outputs: Sequence[str], path: P
             input_names=[each.name for each in inputs],
             output_names=list(outputs),
             opset_version=OPSET,
+            dynamic_axes=None if axes is None else {name: {**each} for name, each in axes.items()},
             dynamo=False,
         )
 

@@ -1,0 +1,44 @@
+"""The benchmark of open dimensions: its models, its tables. No test looks at a time."""
+
+import pytest
+from rich.console import Console
+
+from benchmarks.engines import REFERENCE, XRELAY
+from benchmarks.lengths import CASES, STATIC, Call, Result, page, table_of
+
+RESULT = Result(
+    "mlp_batches",
+    2,
+    1,
+    3.0,
+    2.5,
+    (
+        Call({"batch": 3}, {XRELAY: 1.0, STATIC: 0.5, REFERENCE: 3.0}),
+        Call({"batch": 5}, {XRELAY: 4.0, STATIC: 4.0, REFERENCE: 3.0}),
+    ),
+)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_calls_have_all_open_dimensions(name: str):
+    case = CASES[name]
+    assert set(case.axes) == {each.name for each in case.inputs}
+    for lengths in case.calls:
+        for value in case.inputs:
+            found = case.values_at(lengths)[value.name].shape
+            named = case.axes[value.name]
+            wanted = [lengths[named[i]] if i in named else n for i, n in enumerate(value.shape)]
+            assert list(found) == wanted
+
+
+def test_tables_have_ratios_and_means():
+    console = Console(width=120)
+    with console.capture() as capture:
+        console.print(table_of([RESULT]))
+    lines = [line.split("\u2502") for line in capture.get().splitlines() if "mlp_batches" in line]
+    assert [cells[-3].strip() for cells in lines] == ["2.00", "1.00", "1.41"]
+    assert [cells[-2].strip() for cells in lines] == ["3.00", "0.75", "1.50"]
+    text = page([RESULT])
+    assert "| mlp_batches | 2 | 3 | 1.00 | 0.50 | 3.00 | 2.00 | 3.00 |" in text
+    assert "| mlp_batches | 2 | 1 | 3.0 | 2.5 |" in text
+    assert "Threads: 2. Geometric means: 1.41 times the time of static programs, 1.50 times" in text
