@@ -97,7 +97,12 @@ def compile_many(
 
 
 def require_lengths_alone(unknown: UnknownDimensions) -> None:
-    """Raises OptionError where more than lengths is open."""
+    """Raises OptionError where more than lengths is open, or sizes depend on data."""
+    if unknown.many:
+        raise OptionError(
+            f"sizes depend on the elements of {few(map(repr, unknown.values))}, which are data, so that the model is several "
+            "programs in stages; these are neither saved nor shown: xrelay.compile and `xrelay run` run them"
+        )
     left = [each for each in unknown.inputs if each.dims is None or each.name in unknown.values]
     if left:
         raise OptionError(

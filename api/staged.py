@@ -14,7 +14,7 @@ from xrelay.dialects.shapes import is_tensor_type
 from xrelay.frontends.onnx.errors import UnknownInputs
 from xrelay.runtime.arguments import few
 from xrelay.runtime.dynamic import DynamicSignature
-from xrelay.runtime.signature import OpenTensor, UnknownDimensions
+from xrelay.runtime.signature import OpenTensor, TensorSpec, UnknownDimensions
 from xrelay.runtime.staged import AnyModel, StagedModel, Stages
 from xrelay.specialise import described, require_known_inputs
 from xrelay.transforms.rules.stages import UnknownSizes, find_cut
@@ -74,7 +74,9 @@ def fixed_stages(unknown: UnknownDimensions, name: str, compiled: Whole) -> Stag
         stages = unknown.cut(False)
     if stages is None:
         raise unknown
-    return _staged_model(DynamicSignature(name, unknown.inputs, unknown.outputs), stages, compiled)
+    return _staged_model(
+        DynamicSignature(name, unknown.inputs, unknown.outputs), stages, compiled, fixed=True
+    )
 
 
 def open_stages(
@@ -94,7 +96,26 @@ def _staged_model(
     signature: DynamicSignature,
     stages: Stages[ModelProto] | Stages[ModuleOp],
     compiled: Whole,
+    *,
+    fixed: bool = False,
 ) -> StagedModel:
+    """With `fixed`, inputs have the shapes that the stages are for, which may say more than the model does."""
     first = compiled(stages.first)
     second = None if stages.second is None else compiled(stages.second)
+    if fixed:
+        known = {
+            spec.name: _open_tensor(spec)
+            for stage in (second, first)
+            if stage is not None
+            for spec in stage.signature.inputs
+        }
+        inputs = tuple(known.get(spec.name, spec) for spec in signature.inputs)
+        signature = DynamicSignature(signature.name, inputs, signature.outputs)
     return StagedModel(signature, first, second, stages.parts)
+
+
+def _open_tensor(spec: OpenTensor | TensorSpec) -> OpenTensor:
+    """An input of a stage as one of a model in stages."""
+    if isinstance(spec, OpenTensor):
+        return spec
+    return OpenTensor(spec.name, spec.shape, spec.dtype)

@@ -297,9 +297,7 @@ class DynamicModel:
         self._check_shapes([each.shape if isinstance(each, InputValue) else each for each in key])
         model = self._program(key, alone=True).model
         if isinstance(model, InStages):
-            raise ModelError(
-                f"sizes of model '{self.signature.name}' depend on data, so that it is several programs in stages; use `run`"
-            )
+            raise ModelError(f"{self._in_stages()}; use `run`")
         return model
 
     @property
@@ -314,6 +312,10 @@ class DynamicModel:
     @property
     def llvm_ir(self) -> str:
         """Raises ModelError: each specialisation has its own."""
+        if self._stages is not None:
+            raise ModelError(
+                f"{self._in_stages()}, each of which has LLVM IR of its own: `specialisations` lists them"
+            )
         raise ModelError(f"{self._many_programs()} has LLVM IR of its own")
 
     def save(self, path: str | Path) -> None:
@@ -327,15 +329,15 @@ class DynamicModel:
         a library and one with parts on other engines, or in stages, and what `xrelay.compile` raises.
         """
         if self._stages is not None:
-            raise ModelError(
-                f"sizes of model '{self.signature.name}' depend on data, so that it is several programs in stages; they cannot "
-                f"be saved as '{path}'"
-            )
+            raise ModelError(f"{self._in_stages()}; they cannot be saved as '{path}'")
         if self._save is None:
             raise ModelError(
                 f"model '{self.signature.name}' cannot be saved: it was loaded from a library, or has parts on other engines"
             )
         self._save(path_argument("path", path, ModelError), self.specialisations)
+
+    def _in_stages(self) -> str:
+        return f"sizes of model '{self.signature.name}' depend on data, so that it is several programs in stages"
 
     def _many_programs(self) -> str:
         open_inputs = few(
@@ -402,7 +404,8 @@ class DynamicModel:
         named = self._named(shapes)
         try:
             found = _Kept(named, self._specialise(named, layouts))
-        except DiagnosticException as error:
+        except (DiagnosticException, RuntimeError) as error:
+            # No call waits for it. RuntimeError: at exit, threads may no longer start others.
             logger.info("no program for %s alone: %s", named, error)
             return
         future: Future[_Kept] = Future()

@@ -120,18 +120,23 @@ class StagedModel:
         """
         specs = self.signature.inputs
         arrays = named_arrays(specs, inputs)
-        known = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
+        given = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
         for spec, array in zip(specs, arrays, strict=True):
             if not spec.describes(array):
                 found = f"{array.dtype}{list(array.shape)}"
                 raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
-        results = self.first.run(_taken(self.first.signature, known))
+        results = self.first.run(_taken(self.first.signature, given))
+        found: dict[str, Array] = {}
         for name, array in results.items():
             part = self._parts.get(name)
-            known[name] = array if part is None else part.of(array, results[part.count])
+            found[name] = array if part is None else part.of(array, results[part.count])
         if self.second is not None:
-            known.update(self.second.run(_taken(self.second.signature, known)))
-        return {spec.name: known[spec.name] for spec in self.signature.outputs}
+            # An output may have the name of an input; what is handed over has not.
+            found |= self.second.run(_taken(self.second.signature, {**found, **given}))
+        return {
+            spec.name: found[spec.name] if spec.name in found else given[spec.name].copy()
+            for spec in self.signature.outputs
+        }
 
     @property
     def llvm_ir(self) -> str:

@@ -16,6 +16,8 @@ EPSILON = 1e-5
 """What rounding down and up looks beyond a coordinate, for the sake of those that are rounded."""
 MARGIN = 8.0
 """Coordinates that are farther from the axis count as this far."""
+FAR = 2.0**31
+"""The same where elements outside of the axis are mirrored: which one it is depends on how far."""
 
 
 def blend_dtype(dtype: DType) -> DType:
@@ -25,9 +27,9 @@ def blend_dtype(dtype: DType) -> DType:
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
 
 
-def _whole(x: Array, length: int) -> Array:
+def _whole(x: Array, length: int, margin: float = MARGIN) -> Array:
     """Whole numbers near an axis as integers; NaN as 0."""
-    near = np.minimum(np.maximum(x, -MARGIN), length + MARGIN)
+    near = np.minimum(np.maximum(x, -margin), length + margin)
     return convert(np.asarray(near), np.dtype(np.int64))
 
 
@@ -66,12 +68,13 @@ def taps(
     rounding: str = "round",
     alpha: float = -0.5,
     exclude: bool = False,
+    margin: float = MARGIN,
 ) -> list[Tap]:
-    """The elements of an axis that make those at some coordinates."""
+    """The elements of an axis that make those at some coordinates, up to `margin` beyond its ends."""
     if method == NEAREST:
-        return [(_whole(_nearest(c, rounding), length), None)]
+        return [(_whole(_nearest(c, rounding), length, margin), None)]
     floor = np.floor(c)
-    first, t = _whole(floor, length), c - floor
+    first, t = _whole(floor, length, margin), c - floor
     if method != CUBIC:
         return [(first, 1 - t), (first + 1, t)]
     indices, weights = [first - 1, first, first + 1, first + 2], _cubic_weights(t, alpha)

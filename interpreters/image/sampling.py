@@ -9,7 +9,7 @@ from xrelay.dialects.image import sampling
 from xrelay.dialects.image.resize import CUBIC, LINEAR, NEAREST
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.base import meaning
-from xrelay.interpreters.image.interpolation import Tap, clamped, is_inside, taps
+from xrelay.interpreters.image.interpolation import FAR, MARGIN, Tap, clamped, is_inside, taps
 from xrelay.interpreters.numerics import narrow, widen
 
 METHODS = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
@@ -55,7 +55,8 @@ def _axis_taps(op: sampling.GridSampleOp, place: Array, length: int) -> list[Tap
         if mode == "reflection":
             c = _reflected(c, length, corners=corners)
         c = np.minimum(np.maximum(c, 0.0), length - 1.0)
-    choices = taps(c, length, method, rounding="even", alpha=-0.75)
+    margin = FAR if mode == "reflection" else MARGIN
+    choices = taps(c, length, method, rounding="even", alpha=-0.75, margin=margin)
     if method != CUBIC or mode == "zeros":
         return choices
     moved: list[Tap] = []

@@ -9,6 +9,7 @@ more than an instruction says (wrapping, fast arithmetic, tail calls) are left o
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import copysign, inf
 from typing import TypeAlias, cast
 
 from xdsl.dialects import llvm
@@ -116,7 +117,10 @@ def float_text(value: object, type_: Attribute) -> str:
     format_ = FORMATS.get(type(type_))
     if format_ is None or not isinstance(value, float):
         raise DiagnosticException(f"a constant {value} : {type_} is not part of kernels")
-    (rounded,) = struct.unpack(format_, struct.pack(format_, value))
+    try:
+        (rounded,) = struct.unpack(format_, struct.pack(format_, value))
+    except OverflowError:
+        rounded = copysign(inf, value)
     return f"0x{struct.pack('>d', rounded).hex()}"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.lengths import certainly
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -60,7 +60,9 @@ def right_operand(ctx: KernelContext, plan: PanelPlan, width: int) -> Panels:
         packing = MatrixPanels(width, product.by_rows, dot.group, dot.shift)
         pointer = ctx.packed(product.right, packing)
         return Panels(pointer, member * panels * size, size, step, before)
-    if plan.lies_in_panels:
+    # Of a panel that ends before its end, all vectors are read.
+    whole = not is_open(product.columns) or certainly(product.columns % width, 0)
+    if plan.lies_in_panels and whole:
         pointer = ctx.in_memory(product.right).pointer
         return Panels(pointer, member * product.depth * product.columns, width, product.columns)
     buffer = ctx.scratch(dot.weight, row_major((product.right_batch, panels, size)))

@@ -23,6 +23,8 @@ EPSILON = 1e-5
 """What rounding down and up looks beyond a coordinate."""
 MARGIN = 8
 """Coordinates that are farther from the axis count as this far."""
+FAR = 2**31
+"""The same where elements outside of the axis are mirrored: which one it is depends on how far."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,20 @@ def real(b: KernelBuilder, index: Index) -> SSAValue:
     return convert(b, b.index(index), INDEX, REAL)
 
 
+def extent(v: Lanes, length: int) -> SSAValue:
+    """A length as f64. It may be known when the program runs only."""
+    return real(v.b, length) if is_open(length) else v.number(float(length))
+
+
 def floor(b: KernelBuilder, x: SSAValue) -> SSAValue:
     """The largest whole number that is not above x."""
     return b.insert(math.FloorOp(x)).result
 
 
-def _whole(b: KernelBuilder, x: SSAValue, length: int) -> SSAValue:
+def _whole(b: KernelBuilder, x: SSAValue, length: int, margin: int = MARGIN) -> SSAValue:
     """A whole number near an axis as an integer; NaN as 0."""
     v = Lanes.of(b, x)
-    most = real(b, length + MARGIN) if is_open(length) else length + MARGIN
-    return convert(b, v.at_most(v.at_least(x, -MARGIN), most), REAL, INDEX)
+    return convert(b, v.at_most(v.at_least(x, -margin), extent(v, length + margin)), REAL, INDEX)
 
 
 def _nearest(b: KernelBuilder, c: SSAValue, rounding: str) -> SSAValue:
@@ -112,16 +118,17 @@ def raw_taps(
     rounding: str = "round",
     alpha: float = -0.5,
     exclude: bool = False,
+    margin: int = MARGIN,
 ) -> list[tuple[SSAValue, SSAValue | None]]:
     """
     The elements of an axis that make the one at a coordinate: their indices, which may be outside
-    of it, and their weights in f64.
+    of it, up to `margin`, and their weights in f64.
     """
     if method == NEAREST:
-        return [(_whole(b, _nearest(b, c, rounding), length), None)]
+        return [(_whole(b, _nearest(b, c, rounding), length, margin), None)]
     v = Lanes.of(b, c)
     below = floor(b, c)
-    first, t = _whole(b, below, length), v.sub(c, below)
+    first, t = _whole(b, below, length, margin), v.sub(c, below)
     if method != CUBIC:
         return [(first, v.sub(v.number(1.0), t)), (b.index(b.add(first, 1)), t)]
     indices = [b.index(b.add(first, step)) for step in (-1, 0, 1, 2)]

@@ -136,6 +136,14 @@ ATTENTION = model_of(
     w3=(24, 24),
     table=(64, 24),
 )
+PANELS = model_of(
+    """panels (float[m, 4] x, float[4, n, 16] y) => (float[m, columns] z) {
+        shape = Constant <value_ints = [4, -1]> ()
+        w = Reshape(y, shape)
+        z = MatMul(x, w)
+    }"""
+)
+"""The rows of the right operand are whole vectors, and may not be whole panels."""
 RECURRENT = model_of(
     """recurrent (float[steps, batch, 6] x) => (float[steps, batch, 10] y, float[2, batch, 5] last, float[1, batch, 7] state) {
         a, last = LSTM <hidden_size = 5, direction = "bidirectional"> (x, w1, r1, b1)
@@ -302,6 +310,11 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
             {"batch": batch, "columns": columns}
             for batch, columns in ((2, 70), (3, 2), (2, 15), (4, 16), (2, 64), (2, 65), (5, 131))
         ),
+    ),
+    "panels": (
+        PANELS,
+        {"m": 8, "n": 12},
+        tuple({"m": m, "n": n} for m, n in ((8, 12), (8, 5), (8, 37), (2, 2), (40, 3))),
     ),
     "images": (IMAGES, {"batch": 2}, tuple({"batch": batch} for batch in (2, 3, 5))),
 }

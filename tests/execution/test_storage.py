@@ -389,7 +389,7 @@ def test_nothing_lies_between_constants(graph: Graph, monkeypatch: pytest.Monkey
     def used_memory(size: int, what: str) -> np.ndarray:
         return np.full(size, 0xA5, np.uint8)
 
-    monkeypatch.setattr("xrelay.compiler.aligned_bytes", used_memory)
+    monkeypatch.setattr("xrelay.memory.aligned_bytes", used_memory)
     for array in (np.arange(5, dtype=np.float32), np.ones(3, np.int8)):
         x = graph.input(array)
         graph.show(binary.AddOp(x, graph.constant(array)))

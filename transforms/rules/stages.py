@@ -296,7 +296,10 @@ class _Stages:
         if not all(is_tensor_type(value.type) for value in handed):
             return None
         names = _Names({*self.inputs.values(), *self.outputs})
-        results = {value: name for name, (value, path) in kept.items() if not path}
+        own = {*self.inputs.values()}
+        results = {
+            value: name for name, (value, path) in kept.items() if not path and name not in own
+        }
         self.handed = {value: results.get(value) or names.new("handed") for value in handed}
         counts = {value: names.new("count") for value in bounded}
         parts = {

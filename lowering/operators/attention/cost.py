@@ -5,6 +5,7 @@ from math import prod
 from xdsl.ir import BlockArgument, SSAValue
 
 from xrelay.analysis.facts.operation_count import operation_count
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.lowering.emit.evaluate import shape_of
@@ -77,7 +78,9 @@ def inlined_seconds(site: Site) -> float:
             moved += _vectors(operand, lanes)
             steps += 1
     for product, dot in zip((parts.first, parts.second), parts.dots(target), strict=True):
-        lies_in_panels = product.by_rows and dot.group == 1 and product.columns % lanes == 0
+        lies_in_panels = (
+            product.by_rows and dot.group == 1 and certainly(product.columns % lanes, 0)
+        )
         if constant_source(product.right) is None and not lies_in_panels:
             packed += _vectors(product.right, lanes)
     if parts.moves:

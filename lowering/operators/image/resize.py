@@ -32,6 +32,7 @@ from xrelay.lowering.math.interpolation import (
     Tap,
     blended,
     clamped,
+    extent,
     is_inside,
     raw_taps,
     real,
@@ -141,10 +142,9 @@ def _coordinate(ctx: KernelContext, op: image.ResizeOp) -> Coordinate:
 def _scale(v: Lanes, place: image.Coordinates) -> SSAValue:
     """How far the coordinates of neighbours are apart."""
     length, target = place.length, place.target
-    if not is_open(length) and not is_open(target):
-        return v.number(place.scale)
-    assert isinstance(length, int)
-    return v.div(real(v.b, length), real(v.b, target))
+    if isinstance(length, int) and (is_open(length) or is_open(target)):
+        return v.div(extent(v, length), extent(v, target))
+    return v.number(place.scale)
 
 
 def _spatial_lengths(op: image.ResizeOp) -> list[int]:

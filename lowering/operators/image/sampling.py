@@ -21,7 +21,18 @@ from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.interpolation import REAL, Tap, blended, clamped, floor, raw_taps, taps
+from xrelay.lowering.math.interpolation import (
+    FAR,
+    MARGIN,
+    REAL,
+    Tap,
+    blended,
+    clamped,
+    extent,
+    floor,
+    raw_taps,
+    taps,
+)
 from xrelay.lowering.math.lanes import Lanes
 
 METHODS = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
@@ -61,15 +72,16 @@ def _affine_grid(ev: Evaluator, op: Operation, _: int, position: Position) -> Ru
 def _reflected(b: KernelBuilder, c: SSAValue, length: int, *, corners: bool) -> SSAValue:
     """A coordinate mirrored at the corners of an axis until it is between them."""
     v = Lanes.of(b, c)
-    start, size = (0.0, length - 1.0) if corners else (-0.5, float(length))
-    if size == 0:
+    start, whole = (0.0, length - 1) if corners else (-0.5, length)
+    if whole == 0:
         return v.number(0.0)
+    size = extent(v, whole)
     distance = v.abs(v.sub(c, v.number(start)))
-    times = floor(b, v.div(distance, v.number(size)))
-    rest = v.sub(distance, v.mul(times, v.number(size)))
+    times = floor(b, v.div(distance, size))
+    rest = v.sub(distance, v.mul(times, size))
     even = v.mul(v.number(2.0), floor(b, v.div(times, v.number(2.0))))
     odd = b.compare_floats(v.sub(times, even), "oeq", v.number(1.0))
-    return v.add(b.select(odd, v.sub(v.number(size), rest), rest), v.number(start))
+    return v.add(b.select(odd, v.sub(size, rest), rest), v.number(start))
 
 
 def _axis_taps(
@@ -78,16 +90,17 @@ def _axis_taps(
     """The elements of an axis and their weights; those outside of it are 0."""
     corners, mode = bool(op.align_corners.value.data), op.padding_mode.data
     v = Lanes.of(b, place)
-    size = length - 1.0 if corners else float(length)
-    c = v.div(v.mul(v.add(place, v.number(1.0)), v.number(size)), v.number(2.0))
+    size = extent(v, length - 1 if corners else length)
+    c = v.div(v.mul(v.add(place, v.number(1.0)), size), v.number(2.0))
     if not corners:
         c = v.sub(c, v.number(0.5))
     method = METHODS[op.method.data]
     if method != CUBIC and mode != "zeros":
         if mode == "reflection":
             c = _reflected(b, c, length, corners=corners)
-        c = v.at_most(v.at_least(c, 0.0), length - 1.0)
-    raw = raw_taps(b, c, length, method, rounding="even", alpha=-0.75)
+        c = v.at_most(v.at_least(c, 0.0), extent(v, length - 1))
+    margin = FAR if mode == "reflection" else MARGIN
+    raw = raw_taps(b, c, length, method, rounding="even", alpha=-0.75, margin=margin)
     if method == CUBIC and mode != "zeros":
         raw = [(_moved(b, index, length, mode, corners=corners), weight) for index, weight in raw]
     return taps(b, raw, length, kind, outside_is_zero=True)

@@ -1,6 +1,8 @@
 """Models with unknown dimensions: a program for each combination of lengths, made when it comes."""
 
 import logging
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -571,3 +573,17 @@ def test_threads_wait_for_a_program_that_serves_them(monkeypatch: pytest.MonkeyP
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(lambda n: compiled.run({"x": np.zeros((n, 40), np.float32)}), range(2, 8)))
     assert len(made) == 1
+
+
+def test_the_interpreter_may_end_while_a_program_is_compiled(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(parser.parse_model(PERCEPTRON).SerializeToString())
+    code = f"""
+import numpy as np, xrelay
+model = xrelay.compile({str(tmp_path / "m.onnx")!r}, specialise_after=2, cache=False)
+(spec,) = model.signature.inputs
+shape = [each if isinstance(each, int) else 3 for each in spec.dims]
+for _ in range(2):
+    model.run({{spec.name: np.ones(shape, np.float32)}})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

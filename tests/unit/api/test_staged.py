@@ -12,6 +12,7 @@ import pytest
 from onnx import ModelProto, numpy_helper, parser
 
 import xrelay
+from xrelay.errors import OptionError
 from xrelay.runtime.dynamic import DynamicModel
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Model
@@ -419,3 +420,31 @@ def test_loops_and_branches_that_data_decide() -> None:
         inputs = {"x": np.full(4, number, np.float32), "go": np.array(True)}
         agree(model, compiled, inputs)
     assert len(compiled.specialisations) == 3
+
+
+def test_an_output_that_is_an_input_is_a_copy() -> None:
+    model = parsed("m (float[a, b] x) => (float[a, b] x, int64[2, q] y) { y = NonZero(x) }")
+    data = np.array([[1, 0], [2, 3]], np.float32)
+    for shapes in (None, {"x": [2, 2]}):
+        found = xrelay.compile(model, cache=False, shapes=shapes).run({"x": data})
+        found["x"][:] = 9
+        assert data.tolist() == [[1, 0], [2, 3]]
+
+
+def test_fixed_shapes_stand_in_the_signature() -> None:
+    model = parsed("m (float[a, b] x) => (int64[2, q] y) { y = NonZero(x) }")
+    found = staged(model, shapes={"x": [3, 4]})
+    assert str(found.signature.inputs[0]) == "'x' float32[3, 4]"
+
+
+def test_what_is_not_saved_says_why(tmp_path: Path) -> None:
+    model = parsed("m (float[a, b] x) => (int64[2, q] y) { y = NonZero(x) }")
+    found = xrelay.compile(model, cache=False)
+    assert isinstance(found, DynamicModel)
+    with pytest.raises(OptionError, match="sizes depend on the elements of 'x', which"):
+        found.save(tmp_path / "m.so")
+    found.run({"x": np.ones((2, 2), np.float32)})
+    with pytest.raises(ModelError, match="several programs in stages; they cannot be saved as"):
+        found.save(tmp_path / "m.so")
+    with pytest.raises(ModelError, match="in stages, each of which has LLVM IR of its own"):
+        print(found.llvm_ir)

@@ -204,6 +204,26 @@ def test_names_of_results_that_are_values_of_both_stages(tmp_path: Path) -> None
         model.save(tmp_path / "m.so")
 
 
+def test_an_output_with_the_name_of_an_input(tmp_path: Path) -> None:
+    text = """
+    func.func @main(%arg: tensor<4x5xf32> {"onnx.name" = "a"}) -> (
+        tensor<4x5xf32> {"onnx.name" = "a"}, tensor<f32> {"onnx.name" = "b"}
+    ) {
+      %r = relay.negative %arg : (tensor<4x5xf32>) -> tensor<4x5xf32>
+      %p = relay.argwhere %arg : (tensor<4x5xf32>) -> tensor<?x2xi32>
+      %t = "relay.transpose"(%p) <{axes = array<i64: 1, 0>}> : (tensor<?x2xi32>) -> tensor<2x?xi32>
+      %g = "relay.gather_nd"(%arg, %t) <{batch_dims = 0 : i64, index_rank = 2 : i64}> : (
+        tensor<4x5xf32>, tensor<2x?xi32>
+      ) -> tensor<?xf32>
+      %s = "relay.sum"(%g) : (tensor<?xf32>) -> tensor<f32>
+      return %r, %s : tensor<4x5xf32>, tensor<f32>
+    }"""
+    x = np.arange(20, dtype=np.float32).reshape(4, 5)
+    found = compiled(tmp_path, text, ".mlir").run({"a": x})
+    np.testing.assert_array_equal(found["a"], -x)
+    np.testing.assert_array_equal(found["b"], x.sum())
+
+
 def test_modules_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "p.relay").write_text(RELAY + PLACES.replace("ROWS", "4"))
     module, _ = read_model(tmp_path / "p.relay")

@@ -26,10 +26,11 @@ ROWS = parser.parse_model(
 )
 WEIGHTS = np.random.default_rng(0).standard_normal((24, 24)).astype(np.float32) / 5
 ROWS.graph.initializer.append(numpy_helper.from_array(WEIGHTS, "w"))
-IMAGES = parser.parse_model(
+SPECTRA = parser.parse_model(
     """<ir_version: 8, opset_import: ["" : 17]>
-    images (float[batch, 3, 9, width] x, float[4, 3, 3, 3] k) => (float[batch, 4, 7, w] y) { y = Conv(x, k) }"""
+    spectra (float[batch, width, 1] x) => (float[batch, w, 2] y) { y = DFT <axis = 1> (x) }"""
 )
+"""The transform is a product with a table, which has numbers for lengths."""
 
 
 def saved(tmp_path: Path, model: ModelProto) -> str:
@@ -128,13 +129,13 @@ def test_groups_and_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_lengths_that_are_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = explained(tmp_path, IMAGES, "--memory")
-    why = "nn.conv2d 'y' needs the number, so each length takes a program of its own"
+    data = explained(tmp_path, SPECTRA, "--memory")
+    why = "the model needs the number, so each length takes a program of its own"
     assert data["lengths"]["numbers"] == {"width": why}
     assert "width == 38" in data["lengths"]["conditions"]
-    assert data["inputs_expressions"]["x"] == str(4 * 3 * 9 * 38) + "*batch"
+    assert data["inputs_expressions"]["x"] == str(4 * 38) + "*batch"
     assert f"width is 38 in it: {why}" in capsys.readouterr().out
-    alone = explained(tmp_path, IMAGES, "--memory", "--shape", "batch=1,1")
+    alone = explained(tmp_path, SPECTRA, "--memory", "--shape", "batch=1,1")
     assert "workspace_expression" not in alone
     assert "a program for batch = 1, width = 37 alone" in capsys.readouterr().out
     assert alone["lengths"]["numbers"]["batch"] == "lengths below 2 have programs of their own"

@@ -138,6 +138,8 @@ def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
 
 def _to_size(length: int, size: int) -> Axis:
     """An axis that gets a size, either of which may be known when the program runs only."""
+    if certainly(length, size):
+        return Axis(length, length, 1.0)
     _require_size(length, size)
     if is_open(length) or is_open(size):
         return Axis(length, size, None)

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import Array, Samples, check, kinds, longs, one_node
+from onnx_models import Array, Samples, by_onnxruntime, check, kinds, longs, one_node
 
+import xrelay
 from xrelay.frontends.onnx import OnnxImportError, import_model
 
 SAMPLES = Samples(19)
@@ -14,6 +15,24 @@ floats = SAMPLES.floats
 
 def reals(*numbers: float) -> Array:
     return np.array(numbers, np.float32)
+
+
+# GridSample
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("corners", [0, 1])
+def test_places_far_outside_of_the_image(mode: str, padding: str, corners: int):
+    """A mirrored element depends on how far outside its place is."""
+    grid = SAMPLES.random.uniform(-9, 9, (2, 5, 6, 2)).astype(np.float32)
+    options = {"mode": mode, "padding_mode": padding, "align_corners": corners, "opset": 20}
+    model = one_node("GridSample", [floats(2, 3, 12, 20), grid], **options)
+    data = [floats(2, 3, 12, 20), grid]
+    (expected,) = by_onnxruntime(model, data)
+    feeds = {"in0": data[0], "in1": data[1]}
+    for found in (xrelay.interpret(model, feeds), xrelay.compile(model, cache=False).run(feeds)):
+        np.testing.assert_allclose(found["out0"], expected, 1e-4, 1e-4)
 
 
 # Resize
