@@ -132,7 +132,7 @@ class StagedModel:
             found[name] = array if part is None else part.of(array, results[part.count])
         if self.second is not None:
             # An output may have the name of an input; what is handed over has not.
-            found |= self.second.run(_taken(self.second.signature, {**found, **given}))
+            found.update(self.second.run(_taken(self.second.signature, {**found, **given})))
         return {
             spec.name: found[spec.name] if spec.name in found else given[spec.name].copy()
             for spec in self.signature.outputs
