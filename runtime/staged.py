@@ -126,15 +126,15 @@ class StagedModel:
                 found = f"{array.dtype}{list(array.shape)}"
                 raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
         results = self.first.run(_taken(self.first.signature, given))
-        found: dict[str, Array] = {}
+        values: dict[str, Array] = {}
         for name, array in results.items():
             part = self._parts.get(name)
-            found[name] = array if part is None else part.of(array, results[part.count])
+            values[name] = array if part is None else part.of(array, results[part.count])
         if self.second is not None:
             # An output may have the name of an input; what is handed over has not.
-            found.update(self.second.run(_taken(self.second.signature, {**found, **given})))
+            values.update(self.second.run(_taken(self.second.signature, {**values, **given})))
         return {
-            spec.name: found[spec.name] if spec.name in found else given[spec.name].copy()
+            spec.name: values[spec.name] if spec.name in values else given[spec.name].copy()
             for spec in self.signature.outputs
         }
 
