@@ -138,11 +138,12 @@ def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
 
 def _to_size(length: int, size: int) -> Axis:
     """An axis that gets a size, either of which may be known when the program runs only."""
-    if certainly(length, size):
+    if is_open(length) or is_open(size):
+        _require_size(length, size)
+        return Axis(length, size, None)
+    if length == size:
         return Axis(length, length, 1.0)
     _require_size(length, size)
-    if is_open(length) or is_open(size):
-        return Axis(length, size, None)
     return Axis(int(length), int(size), int(size) / int(length))
 
 

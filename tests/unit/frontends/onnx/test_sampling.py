@@ -48,6 +48,10 @@ def test_resize_by_sizes(mode: str, coordinates: str, sizes: tuple[int, ...]):
     check("Resize", [floats(1, 2, 4, 6)], [None, None, longs(*sizes)], **options)
 
 
+def test_nothing_is_resized_to_nothing():
+    check("Resize", [floats(0, 2, 4, 5)], [None, None, longs(0, 2, 8, 5)], mode="linear", opset=19)
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric"])
 @pytest.mark.parametrize("scales", [(1, 1, 1.375, 2), (1, 1, 0.625, 0.75), (1, 1, 5 / 3, 1)])
