@@ -61,6 +61,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def add_cache_option(parser: argparse.ArgumentParser) -> None:
+    """`--cache`."""
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="FOLDER",
+        default=user_cache_path("xrelay", appauthor=False) / "benchmarks",
+        help="where the models are kept (default %(default)s)",
+    )
+
+
 def thread_counts(text: str) -> tuple[int, ...]:
     """Reads numbers of threads that are separated by commas."""
     return tuple(dict.fromkeys(positive(part) for part in text.split(",")))
@@ -111,13 +122,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page")
     parser.add_argument("--chart", type=chart_file, metavar="FILE", help="write a .png or .svg")
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        metavar="FOLDER",
-        default=user_cache_path("xrelay", appauthor=False) / "benchmarks",
-        help="where the models are kept (default %(default)s)",
-    )
+    add_cache_option(parser)
     return parser
 
 

@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from platformdirs import user_cache_path
 from rich.console import Console
 from rich.table import Table
 
 import xrelay
-from benchmarks.__main__ import names_of, positive, thread_counts
+from benchmarks.__main__ import add_cache_option, names_of, positive, thread_counts
 from benchmarks.engines import REFERENCE, TOLERANCE, XRELAY, Array, Job, load_onnxruntime
 from benchmarks.machine import cpu_name
 from benchmarks.measure import difference, interleave
@@ -290,13 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
     parser.add_argument("--seconds", type=positive, default=2, help="of each length, default 2")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables here, too")
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        metavar="FOLDER",
-        default=user_cache_path("xrelay", appauthor=False) / "benchmarks",
-        help="where the models are kept (default %(default)s)",
-    )
+    add_cache_option(parser)
     args = parser.parse_args(arguments)
     results: list[Result] = []
     for name in args.cases:

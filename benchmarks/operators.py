@@ -20,11 +20,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
-from platformdirs import user_cache_path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.__main__ import names_of, positive, thread_counts
+from benchmarks.__main__ import add_cache_option, names_of, positive, thread_counts
 from benchmarks.engines import REFERENCE, XRELAY, Job
 from benchmarks.suite import Array, BenchmarkModel, Input
 from benchmarks.worker import WorkerFailed, Workers
@@ -208,13 +207,7 @@ def run_cases(
     parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
     parser.add_argument("--seconds", type=positive, default=1, help="of each turn, default 1")
     parser.add_argument("--rounds", type=positive, default=3, help="turns, default 3")
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        metavar="FOLDER",
-        default=user_cache_path("xrelay", appauthor=False) / "benchmarks",
-        help="where the models are kept (default %(default)s)",
-    )
+    add_cache_option(parser)
     args = parser.parse_args(arguments)
     try:
         found = {threads: measure_cases(cases, args, threads) for threads in args.threads}
