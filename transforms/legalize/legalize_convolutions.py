@@ -14,7 +14,8 @@ same taps on elements of %x and the others on zeros, so that there are as many c
                                  taps     ac  bd  ac  bd  ac  bd         odd:  taps b d
 
 The results are concatenated as channels and then transposed to lie between each other. For strides of
-more than 64 phases %x is dilated (relay.nn.dilate) and there is one convolution.
+more than 64 phases %x is dilated (relay.nn.dilate) and there is one convolution. Taps also meet the zeros around %x,
+so that an infinite weight can give NaN at the borders where the transposed convolution gives a number.
 
 The weight is transposed by operators, which `fold-constant` computes when it is a constant.
 
