@@ -146,7 +146,8 @@ ROWS: Mapping[str, PassRow] = {
         inexact="zeros times NaN are zeros, and -0 plus zeros is -0, as in the original",
     ),
     "legalize": PassRow(theme="images"),
-    "legalize-convolutions": PassRow(theme="images"),
+    # Weights, which inputs can be, meet zeros around the images that the original does not have.
+    "legalize-convolutions": PassRow(theme="images", keeps_special=False),
     "legalize-layouts": PassRow(theme="images"),
     "legalize-quantized-conversions": PassRow(is_idle=True),
     "legalize-quantized-products": PassRow({"rules": RULES}, is_idle=True),

@@ -10,8 +10,10 @@ from xrelay.interpreters.relay import interpret
 from xrelay.transforms.legalize.legalize_convolutions import LEGALIZED, LegalizeConvolutionsPass
 
 
+@pytest.mark.parametrize("is_special", [False, True], ids=["finite", "special"])
 @pytest.mark.parametrize("seed", range(60))
-def test_transposed(seed: int) -> None:
+def test_transposed(seed: int, is_special: bool) -> None:
+    """Also of images with NaN and infinities; weights are finite, as they also meet the zeros around the images."""
     rng = np.random.default_rng(seed)
     g = Graph(seed)
     groups = 1 + seed % 2
@@ -33,10 +35,16 @@ def test_transposed(seed: int) -> None:
         kernel_layout=layout,
     )
     g.show(op)
-    (expected,) = interpret(g.module(), g.inputs)
+    if is_special:
+        image = g.inputs[0]
+        places = rng.integers(0, image.size, 4)
+        image.flat[places] = [np.inf, -np.inf, np.nan, -0.0]
+    with np.errstate(invalid="ignore"):
+        (expected,) = interpret(g.module(), g.inputs)
     module = g.module().clone()
     run_passes(module, [LegalizeConvolutionsPass()])
     module.verify()
     assert not any(isinstance(each, LEGALIZED) for each in module.walk())
-    (found,) = interpret(module, g.inputs)
+    with np.errstate(invalid="ignore"):
+        (found,) = interpret(module, g.inputs)
     np.testing.assert_array_equal(found, expected)
