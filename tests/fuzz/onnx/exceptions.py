@@ -203,6 +203,12 @@ EXCEPTIONS = (
         "onnxruntime hides keys by the least finite number, which counts more than a score of -inf",
     ),
     Known(
+        "Einsum",
+        not_finite,
+        "sums have the products of all operands; other engines multiply two operands at a time",
+        lambda node: len(node.input) > 2,
+    ),
+    Known(
         "DFT|STFT",
         not_finite,
         "infinity times a cosine that is 0 but for its rounding",
