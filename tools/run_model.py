@@ -156,6 +156,10 @@ def _load(
             if unknown.many and not args.interpret:
                 return _staged(args, shapes), shapes
             found = unknown.known_of(given)
+            if unknown.many and found.items() <= shapes.items():
+                # In the interpreter, sizes may depend on data, of which random ones are as good as others.
+                signature = DynamicSignature("", unknown.inputs, unknown.outputs)
+                found = unknown.known_of(complete_inputs(signature, given, args.seed, shapes))
             if found.items() <= shapes.items():
                 raise
             shapes.update(found)

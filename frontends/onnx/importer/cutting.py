@@ -12,7 +12,7 @@ operands are inputs, where it has none: a Reshape to a shape that is computed. W
 alone is computed in the first and handed over; what constants and shapes decide both models compute while they are imported.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
@@ -35,6 +35,11 @@ from xrelay.runtime.signature import InputValue
 from xrelay.runtime.staged import Stages
 
 
+def has_bound(node: NodeProto) -> bool:
+    """Whether the sizes of a node's results have bounds."""
+    return default_domain(node.domain) == "" and node.op_type in BOUNDED
+
+
 class Cutter:
     """One cut of a model that was imported as far as that can be."""
 
@@ -55,30 +60,38 @@ class Cutter:
         self._names = set(names(model))
 
     def stages(
-        self, failed: Iterable[tuple[NodeProto, UnknownValue]], is_open: bool
+        self, failed: Sequence[tuple[NodeProto, UnknownValue]], is_open: bool
     ) -> Stages[ModelProto] | None:
         """
         Both models; None where a cut is no way on. With `is_open` shapes, and the elements of inputs that are constants, may be
         others at the next call: the models state the shapes that the whole states, and none of what is handed over.
         """
         self.is_open = is_open
+        operands = self.cut_at(failed)
+        if operands is None:
+            return None
         bounded: dict[int, Bounded] = {}
+        first = [self.scope.producers[next(filter(None, node.output))] for node, _ in failed]
+        for number, (node, _) in zip(first, failed, strict=True):
+            if has_bound(node):
+                bounded[number] = BOUNDED[node.op_type](node, self)
+                self.kinds.update(bounded[number].results)
+        return self._cut(bounded, operands, self._behind(first))
+
+    def cut_at(self, failed: Sequence[tuple[NodeProto, UnknownValue]]) -> set[str] | None:
+        """
+        The computed operands that decide about nodes without a bound; None where a cut is no way on, as for what only inputs
+        of the graph decide about in the body of a node.
+        """
         operands: set[str] = set()
-        first: list[int] = []
         for node, error in failed:
-            first.append(self.scope.producers[next(filter(None, node.output))])
-            if default_domain(node.domain) == "" and node.op_type in BOUNDED:
-                found = BOUNDED[node.op_type](node, self)
-                bounded[first[-1]] = found
-                self.kinds.update(found.results)
+            if has_bound(node):
                 continue
             deciding = self._deciding(node, error.value)
             if not deciding:
                 return None
             operands |= deciding - self.inputs.keys()
-        if not bounded and not operands:
-            return None
-        return self._cut(bounded, operands, self._behind(first))
+        return operands if operands or any(has_bound(node) for node, _ in failed) else None
 
     # What converters of nodes with a bound ask for.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from operator import index
-from typing import Any, cast
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 from onnx import ValueInfoProto
@@ -17,7 +17,7 @@ from xrelay.frontends.onnx.importer.node import require_size
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.runtime.arguments import few, number_argument
+from xrelay.runtime.arguments import few, number_argument, shown
 from xrelay.runtime.signature import (
     Dimension,
     InputSequence,
@@ -211,6 +211,10 @@ def _fixed_symbols(
             continue
         single = given[0] if isinstance(given, Sequence) and len(given) == 1 else given
         what = f"the length of '{name}' in shapes="
+        if not isinstance(single, SupportsIndex):
+            raise OnnxImportError(
+                f"{what} is {shown(single)}, expected a whole number, or the least and the greatest one"
+            )
         length = number_argument(what, single, 0, None, OnnxImportError)
         symbols[name] = length, f"shapes= of '{name}'"
     return symbols

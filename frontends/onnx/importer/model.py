@@ -329,7 +329,11 @@ class _Importer:
         )
         cutter = Cutter(self.model, self.base_dir, self.scope, values)
         cut = None
-        if many and len(self.scope.failed) == count:
+        if (
+            many
+            and len(self.scope.failed) == count
+            and cutter.cut_at(self.scope.failed) is not None
+        ):
             cut = partial(cutter.stages, self.scope.failed)
         remedy = ELEMENTS_ARE_NEEDED if not many else ELEMENTS_ARE_DATA if cut is None else STAGED
         raise UnknownInputs(

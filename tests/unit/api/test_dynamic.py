@@ -132,6 +132,10 @@ def test_lengths_by_the_names_of_dimensions() -> None:
             {"batch": (1, 2**31)},
             "the greatest length of 'batch' in shapes= is 2147483648, expected 1 to 2147483647",
         ),
+        (
+            {"batch": (1, 2, 3)},
+            "the length of 'batch' in shapes= is .1, 2, 3., expected a whole number, or the least and the greatest one",
+        ),
         ({"batch": b"ab"}, "the length of 'batch' in shapes= is b'ab', expected a whole number"),
         ({"x": b"ab"}, "input 'x' b'ab', expected a list of whole numbers"),
         (

@@ -10,6 +10,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import ModelProto, numpy_helper, parser
+from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.errors import OptionError
@@ -18,6 +19,7 @@ from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import InputValue
 from xrelay.runtime.staged import StagedModel
+from xrelay.tools.cli import main
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]> '
 
@@ -348,6 +350,31 @@ def test_sizes_in_loops_are_refused() -> None:
     )
     with pytest.raises(xrelay.OnnxImportError, match="xrelay.interpret"):
         xrelay.compile(model, cache=False)
+
+
+BRANCH = """m (bool c, float[3, 4] x) => (int64[2, n] y) {
+    y = If (c) <
+        then_branch = taken () => (int64[2, n] r) { r = NonZero (x) },
+        else_branch = other () => (int64[2, n] s) { s = Constant <value = int64[2, 1] {0, 0}> () }
+    >
+}"""
+
+
+def test_sizes_in_branches_are_the_interpreters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = parsed(BRANCH)
+    message = "sizes depend on the elements of inputs, which xrelay.interpret and --interpret allow"
+    with pytest.raises(DiagnosticException, match=message):
+        xrelay.compile(model, cache=False)
+    inputs = {"c": np.array(True), "x": np.eye(3, 4, dtype=np.float32)}
+    (expected,) = session(model).run(None, inputs)
+    np.testing.assert_array_equal(xrelay.interpret(model, inputs)["y"], expected)
+    path = tmp_path / "branch.onnx"
+    onnx.save(model, path)
+    # Random elements decide about sizes where none are given.
+    assert main(["run", str(path), "--interpret", "--seed", "3"]) == 0
+    assert "interpreted: " in capsys.readouterr().out
 
 
 def test_sizes_in_functions_of_the_model() -> None:
