@@ -1,16 +1,35 @@
 """What is inside of boxes on images."""
 
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
 import numpy as np
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.image.sampling import GridSampleOp
 from xrelay.dialects.pool.pool import AvgPool2DOp
-from xrelay.dialects.tensor.binary import AddOp, LessEqualOp, LogicalAndOp, MultiplyOp, SubtractOp
-from xrelay.dialects.tensor.indexing import TakeOp
+from xrelay.dialects.tensor.binary import (
+    AddOp,
+    LessEqualOp,
+    LogicalAndOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    SubtractOp,
+)
+from xrelay.dialects.tensor.indexing import GatherNDOp, TakeOp
+from xrelay.dialects.tensor.reduce import MaxOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
-from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp, StridedSliceOp
-from xrelay.dialects.tensor.unary import CastOp
+from xrelay.dialects.tensor.transform import (
+    BroadcastToOp,
+    ConcatenateOp,
+    StridedSliceOp,
+    TransposeOp,
+)
+from xrelay.dialects.tensor.unary import CastOp, FloorOp
 from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import require_image
@@ -24,75 +43,171 @@ def roi_align(node: Node) -> SSAValue:
     coordinates = node.string("coordinate_transformation_mode", default)
     size = node.integer("output_height", 1), node.integer("output_width", 1)
     ratio, scale = node.integer("sampling_ratio", 0), node.real("spatial_scale", 1.0)
-    if node.string("mode", "avg") != "avg":
-        raise UnsupportedNode(
-            "'mode' is not \"avg\": ONNX leaves open what the largest value is of"
-        )
+    mode = node.string("mode", "avg")
+    for attribute, found, known in (
+        ("mode", mode, ("avg", "max")),
+        ("coordinate_transformation_mode", coordinates, ("half_pixel", "output_half_pixel")),
+    ):
+        if found not in known:
+            expected = " or ".join(f'"{each}"' for each in known)
+            raise OnnxImportError(f"'{attribute}' is \"{found}\", expected {expected}")
     data, rois, images = node.input(0), node.input(1), node.input(2)
     require_image(node, data)
     node.shaped(1, "rois", (None, 4))
     node.shaped(2, "batch_indices", (node.shape_of(rois)[0],))
     require_range(node, 2, "batch_indices", 0, node.shape_of(data)[0] - 1)
-    if coordinates == "output_half_pixel":
+    shifted = coordinates == "half_pixel"
+    if mode == "avg" and not shifted:
         numbers = node.emit(CastOp(images, node.element_type(rois)))
         fields = [node.emit(ExpandDimsOp(numbers, 1)), rois]
         regions = node.emit(ConcatenateOp(node.emit(TupleOp(fields)), axis=1))
         return node.emit(RoiAlignOp(data, regions, size, scale, sample_ratio=ratio))
-    if coordinates != "half_pixel":
-        raise OnnxImportError(f"'coordinate_transformation_mode' is \"{coordinates}\"")
     if ratio < 1:
+        which = '"half_pixel"' if mode == "avg" else 'the mode "max"'
         raise UnsupportedNode(
-            "'sampling_ratio' is 0: with \"half_pixel\" the number of samples must be known"
+            f"'sampling_ratio' is 0: with {which} the number of samples must be known"
         )
-    return _roi_align_half_pixel(node, data, rois, images, size, ratio, scale)
+    samples = _samples(node, rois, size, ratio, scale, shifted=shifted)
+    if mode == "max":
+        return _largest_of_samples(node, data, images, samples, size, ratio)
+    return _mean_of_samples(node, data, images, samples, ratio)
 
 
-def _roi_align_half_pixel(
+@dataclass(frozen=True)
+class _Samples:
+    """Where images are sampled along an axis: [regions, samples], as numbers of elements, and whether that counts."""
+
+    places: SSAValue
+    inside: SSAValue
+
+
+def _samples(
     node: Node,
-    data: SSAValue,
     rois: SSAValue,
-    images: SSAValue,
     size: tuple[int, int],
     ratio: int,
     scale: float,
-) -> SSAValue:
+    *,
+    shifted: bool,
+) -> tuple[_Samples, _Samples]:
     """
-    Means of samples of the image of each region; the nearest element stands for those up to one
-    pixel outside, 0 for those farther away. Regions may be smaller than a pixel.
+    The samples of regions along rows and columns. Those more than one element outside of the image do not count. With
+    `shifted` regions begin half an element earlier, and may be smaller than one.
     """
-    shape = node.shape_of(data)
-    count = node.shape_of(rois)[0]
+    count = [ratio * length for length in size]
+    require_table((sum(count),), "the array of places of the samples")
     corners = node.emit(MultiplyOp(rois, node.scalar(scale, rois)))
-    corners = node.emit(SubtractOp(corners, node.scalar(0.5, rois)))
-    places: list[SSAValue] = []
-    inside: list[SSAValue] = []
-    samples = [ratio * length for length in size]
-    require_table((sum(samples),), "the array of places of the samples")
-    for axis in (1, 0):  # columns come first, in regions as in grids
+    if shifted:
+        corners = node.emit(SubtractOp(corners, node.scalar(0.5, rois)))
+    axes: list[_Samples] = []
+    for axis in (0, 1):
         column = 1 - axis
         start, end = (
             node.emit(StridedSliceOp(corners, [each], [each + 1], axes=[1]))
             for each in (column, column + 2)
         )
-        parts = (np.arange(samples[axis]) + 0.5) / samples[axis]
+        parts = (np.arange(count[axis]) + 0.5) / count[axis]
         part = node.constant(parts[None].astype(node.element_dtype(rois)))
         extent = node.emit(SubtractOp(end, start))
+        if not shifted:
+            extent = node.emit(MaximumOp(extent, node.scalar(1, rois)))
         place = node.emit(AddOp(start, node.emit(MultiplyOp(extent, part))))
-        length = shape[2 + axis]
         low = node.emit(LessEqualOp(node.scalar(-1, place), place))
+        length = node.shape_of(node.input(0))[2 + axis]
         high = node.emit(LessEqualOp(place, node.scalar(length, place)))
-        lines = (count, 1, samples[0], 1) if axis == 0 else (count, 1, 1, samples[1])
-        whole = (count, 1, *samples)
-        places.append(
-            node.emit(BroadcastToOp(reshaped(node, _normalized(node, place, length), lines), whole))
-        )
-        inside.append(reshaped(node, node.emit(LogicalAndOp(low, high)), lines))
+        axes.append(_Samples(place, node.emit(LogicalAndOp(low, high))))
+    rows, columns = axes
+    return rows, columns
+
+
+def _lined(node: Node, value: SSAValue, axis: int) -> SSAValue:
+    """What belongs to samples along an axis, [regions, samples], as [regions, samples, 1] or [regions, 1, samples]."""
+    return node.emit(ExpandDimsOp(value, 2 - axis))
+
+
+def _mean_of_samples(
+    node: Node,
+    data: SSAValue,
+    images: SSAValue,
+    samples: tuple[_Samples, _Samples],
+    ratio: int,
+) -> SSAValue:
+    """Means of interpolated elements; the nearest stands for those up to one element outside."""
+    shape = node.shape_of(data)
+    lengths = [node.shape_of(each.places)[1] for each in samples]
+    whole = (node.shape_of(images)[0], 1, *lengths)
+    places: list[SSAValue] = []
+    for axis in (1, 0):  # columns come first in grids
+        place = _normalized(node, samples[axis].places, shape[2 + axis])
+        lined = node.emit(ExpandDimsOp(_lined(node, place, axis), 1))
+        places.append(node.emit(BroadcastToOp(lined, whole)))
     grid = node.emit(ConcatenateOp(node.emit(TupleOp(places)), axis=1))
     own = node.emit(TakeOp(data, images, axis=0, mode="clip"))
     found = node.emit(GridSampleOp(own, grid, padding_mode="border", align_corners=False))
-    kept = node.emit(CastOp(node.emit(LogicalAndOp(*inside)), node.element_type(data)))
-    found = node.emit(MultiplyOp(found, kept))
+    kept = node.emit(CastOp(_inside(node, samples), node.element_type(data)))
+    found = node.emit(MultiplyOp(found, node.emit(ExpandDimsOp(kept, 1))))
     return node.emit(AvgPool2DOp(found, (ratio, ratio), strides=(ratio, ratio)))
+
+
+def _inside(node: Node, samples: tuple[_Samples, _Samples]) -> SSAValue:
+    """Which samples count, [regions, rows, columns]."""
+    lined = [_lined(node, each.inside, axis) for axis, each in enumerate(samples)]
+    return node.emit(LogicalAndOp(*lined))
+
+
+def _largest_of_samples(
+    node: Node,
+    data: SSAValue,
+    images: SSAValue,
+    samples: tuple[_Samples, _Samples],
+    size: tuple[int, int],
+    ratio: int,
+) -> SSAValue:
+    """
+    The largest product of an element beside a sample and its weight. ONNX does not say what the largest value is of; its
+    test cases, its reference evaluator and onnxruntime have this, while Relay has the largest interpolated element.
+    """
+    shape, count = node.shape_of(data), node.shape_of(images)[0]
+    rows, columns = (
+        _neighbours(node, each.places, shape[2 + axis], axis) for axis, each in enumerate(samples)
+    )
+    lengths = [node.shape_of(each.places)[1] for each in samples]
+    whole = (1, count, *lengths)
+    numbers = node.emit(CastOp(images, i64))
+    number = node.emit(BroadcastToOp(reshaped(node, numbers, (1, count, 1, 1)), whole))
+    last = node.emit(TransposeOp(data, (0, 2, 3, 1)))
+    kept = node.emit(CastOp(_inside(node, samples), node.element_type(data)))
+    products: list[SSAValue] = []
+    for (y, y_weight), (x, x_weight) in product(rows, columns):
+        place = [
+            node.emit(BroadcastToOp(node.emit(ExpandDimsOp(each, 0)), whole)) for each in (y, x)
+        ]
+        indices = node.emit(ConcatenateOp(node.emit(TupleOp([number, *place])), axis=0))
+        weight = node.emit(MultiplyOp(node.emit(MultiplyOp(y_weight, x_weight)), kept))
+        found = node.emit(GatherNDOp(last, indices))
+        products.append(node.emit(MultiplyOp(found, node.emit(ExpandDimsOp(weight, 3)))))
+    best = reduce(lambda some, each: node.emit(MaximumOp(some, each)), products)
+    cells = reshaped(node, best, (count, size[0], ratio, size[1], ratio, shape[1]))
+    largest = node.emit(MaxOp(cells, axis=(2, 4)))
+    return node.emit(TransposeOp(largest, (0, 3, 1, 2)))
+
+
+def _neighbours(
+    node: Node, places: SSAValue, length: int, axis: int
+) -> list[tuple[SSAValue, SSAValue]]:
+    """The numbers of the elements before and after samples along an axis, each with its weight."""
+    clipped = node.emit(MaximumOp(places, node.scalar(0, places)))
+    clipped = node.emit(MinimumOp(clipped, node.scalar(length - 1, places)))
+    low = node.emit(FloorOp(clipped))
+    part = node.emit(SubtractOp(clipped, low))
+    rest = node.emit(SubtractOp(node.scalar(1, part), part))
+    before = node.emit(CastOp(low, i64))
+    after = node.emit(AddOp(before, node.scalar(1, before)))
+    after = node.emit(MinimumOp(after, node.scalar(length - 1, after)))
+    return [
+        (_lined(node, number, axis), _lined(node, weight, axis))
+        for number, weight in ((before, rest), (after, part))
+    ]
 
 
 def _normalized(node: Node, place: SSAValue, length: int) -> SSAValue:

@@ -255,7 +255,7 @@ def grid_sample(g: Growth, op: str) -> None:
 
 
 def roi_align(g: Growth, op: str) -> None:
-    """Means of samples of regions."""
+    """Means and largest elements of samples of regions."""
     data = image(g, 4)
     count = g.choice(1, 2, 3)
     numbers = np.random.default_rng(g.rng.getrandbits(63))
@@ -271,6 +271,7 @@ def roi_align(g: Growth, op: str) -> None:
         output_width=g.choice(1, 2),
         sampling_ratio=g.choice(1, 2),
         spatial_scale=g.choice(1.0, 0.5),
+        mode=g.choice("avg", "avg", "max"),
         coordinate_transformation_mode=g.choice("half_pixel", "output_half_pixel")
         if g.opset >= 16
         else None,

@@ -23,7 +23,6 @@ from xrelay.runtime.signature import restored, stored
 
 REFUSALS = {
     r"equal_string\w*": "elements of type STRING",
-    "roialign_mode_max": "'mode' is not \"avg\"",
     "scan_sum": "since operator set 9",
 }
 """What is refused though its operator is imported: the message by the name of the case."""

@@ -126,10 +126,18 @@ ROIS = reals(0, 0, 7, 5, 1.3, 2.1, 4.4, 6.2, 3, 3, 3.5, 3.2, -4, -3, 20, 30).res
 
 
 @pytest.mark.parametrize(
-    ("coordinates", "ratio"),
-    [("half_pixel", 2), ("half_pixel", 3), ("output_half_pixel", 2), ("output_half_pixel", 0)],
+    ("coordinates", "ratio", "mode"),
+    [
+        ("half_pixel", 2, "avg"),
+        ("half_pixel", 3, "avg"),
+        ("output_half_pixel", 2, "avg"),
+        ("output_half_pixel", 0, "avg"),
+        ("half_pixel", 1, "max"),
+        ("half_pixel", 3, "max"),
+        ("output_half_pixel", 2, "max"),
+    ],
 )
-def test_roi_align(coordinates: str, ratio: int):
+def test_roi_align(coordinates: str, ratio: int, mode: str):
     check(
         "RoiAlign",
         [floats(2, 3, 8, 9), ROIS, longs(0, 1, 1, 0)],
@@ -139,12 +147,29 @@ def test_roi_align(coordinates: str, ratio: int):
         sampling_ratio=ratio,
         spatial_scale=0.75,
         coordinate_transformation_mode=coordinates,
+        mode=mode,
     )
 
 
-def test_roi_align_samples_must_be_counted():
-    with pytest.raises(OnnxImportError, match="'sampling_ratio' is 0"):
-        import_model(one_node("RoiAlign", [floats(2, 3, 8, 9), ROIS, longs(0, 1, 1, 0)], opset=16))
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "'sampling_ratio' is 0: with \"half_pixel\""),
+        (
+            {"mode": "max", "coordinate_transformation_mode": "output_half_pixel"},
+            "'sampling_ratio' is 0: with the mode \"max\"",
+        ),
+        ({"mode": "min"}, '\'mode\' is "min", expected "avg" or "max"'),
+        (
+            {"coordinate_transformation_mode": "whole"},
+            'is "whole", expected "half_pixel" or "output_half_pixel"',
+        ),
+    ],
+)
+def test_what_roi_align_refuses(options: dict[str, str], message: str):
+    inputs = [floats(2, 3, 8, 9), ROIS, longs(0, 1, 1, 0)]
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(one_node("RoiAlign", inputs, opset=16, **options))
 
 
 def test_max_roi_pool():
