@@ -24,7 +24,7 @@ from xrelay.analysis.facts.ports import entry_function
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.functional import ClosureOp
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.dialects.nn.norm import LogSoftmaxOp, SoftmaxOp
+from xrelay.dialects.nn.norm import BatchNormOp, LogSoftmaxOp, SoftmaxOp
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor.binary import PowerOp
 from xrelay.dialects.tensor.bits import ReinterpretOp
@@ -86,6 +86,12 @@ class Noise:
     def flushed(self, array: Array) -> Array:
         """An array in which some numbers below twice the least normal one are zeros."""
         small = np.abs(array) < 2 * finfo(array.dtype).tiny
+        return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
+
+    def cancelled(self, array: Array, terms: Array) -> Array:
+        """A sum of numbers of the size of `terms`, in which some of what errors may have left of them is nothing."""
+        size = np.abs(terms.astype(np.float64)).max(initial=0.0)
+        small = np.abs(array.astype(np.float64)) < self.units * float(finfo(array.dtype).eps) * size
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
     def split(self, factors: Array) -> tuple[tuple[Array], tuple[Array]]:
@@ -206,6 +212,10 @@ def noisy_operation(
         # docs/numerics.md: the logarithm of a sum that is nearly 1 has the errors of the sum.
         least = 1.0 if isinstance(op, LogSoftmaxOp) else 0.0
         results = tuple(noise.on(value, least=least) for value in results)
+    if isinstance(op, BatchNormOp):
+        # The compiler multiplies by a factor and adds a number, both rounded: what they leave may be exactly zero.
+        ((data, *statistics),) = results
+        results = ((noise.cancelled(data, noisy[0]), *statistics),)
     if isinstance(op, SoftmaxOp):
         # docs/numerics.md: weights below twice the least normal number are zeros.
         results = tuple(map(noise.flushed, results))
