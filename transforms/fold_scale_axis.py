@@ -105,12 +105,13 @@ def fold(plan: Plan) -> None:
             for op in plan.path:
                 op.detach()
             block.insert_ops_before(plan.path, multiply)
-    factors = squeezed(scale, plan, emit)
+    axes = axes_of(scale, plan)
+    factors = squeezed(scale, plan, axes, emit)
     Rewriter.insert_op(emit.located(multiply), InsertPoint.before(first))
     replaced = [multiply.operands[index]]
     for edit in plan.edits:
         emit = Emitter()
-        value = scaled_operand(edit, factors, plan.axes, emit)
+        value = scaled_operand(edit, factors, axes, emit)
         Rewriter.insert_op(emit.located(edit.op), InsertPoint.before(edit.op))
         replaced.append(edit.op.operands[edit.index])
         edit.op.operands[edit.index] = value
@@ -118,10 +119,24 @@ def fold(plan: Plan) -> None:
     erase_unused(replaced)
 
 
-def squeezed(scale: SSAValue, plan: Plan, emit: Emitter) -> SSAValue:
+def axes_of(scale: SSAValue, plan: Plan) -> tuple[int, ...]:
+    """
+    The axes that the scale of a plan lies along: a single number has become a factor for each channel where another scale
+    has moved into it.
+    """
+    assert plan.demand is not None
+    if plan.axes:
+        return plan.axes
+    shape = shape_of(scale)
+    offset = plan.multiply.result.type.get_num_dims() - len(shape)
+    long = tuple(axis for axis, length in enumerate(shape, offset) if length != 1)
+    return plan.demand.axes or long if long else ()
+
+
+def squeezed(scale: SSAValue, plan: Plan, axes: Sequence[int], emit: Emitter) -> SSAValue:
     """A scale with the axes only that its factors lie along."""
     offset = plan.multiply.result.type.get_num_dims() - len(shape_of(scale))
-    others = [axis for axis in range(len(shape_of(scale))) if axis + offset not in plan.axes]
+    others = [axis for axis in range(len(shape_of(scale))) if axis + offset not in axes]
     return emit(SqueezeOp(scale, others)) if others else scale
 
 

@@ -37,12 +37,12 @@ from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.blob import stored_content
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.dialects.shapes import Shape, is_float, same_type
+from xrelay.dialects.shapes import Shape, is_float, same_type, tensor_type
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import RsqrtOp
-from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_array
 
 Direction = Literal["backward", "forward"]
@@ -134,15 +134,27 @@ def _require(scale: SSAValue, demand: Demand, given: Given) -> None:
         refuse(demand.divides, "needs a scale that is known to have no zeros")
 
 
-def _require_finite(edit: Edit, scale: SSAValue) -> None:
-    """Refuses a scale with which a constant would be infinite: 0 times infinity is NaN."""
-    factors, scaled = known_factors(scale), known_factors(edit.op.operands[edit.index])
-    if factors is None or scaled is None:
-        return
-    with np.errstate(all="ignore"):
-        largest = _largest(scaled) * _largest(1 / factors if edit.divide else factors)
-        if not np.isfinite(np.asarray(largest).astype(scaled.dtype)):
-            refuse(edit.op, "would have an infinite constant")
+@dataclass(frozen=True)
+class _Reach:
+    """The largest absolute values of constants and of their reciprocals, or more; NaN if one is."""
+
+    largest: float
+    reciprocal: float
+
+    def __mul__(self, other: "_Reach") -> "_Reach":
+        return _Reach(self.largest * other.largest, self.reciprocal * other.reciprocal)
+
+    @property
+    def inverse(self) -> "_Reach":
+        """Of the reciprocals."""
+        return _Reach(self.reciprocal, self.largest)
+
+    @staticmethod
+    def of(factors: Array) -> "_Reach":
+        """That of a constant."""
+        with np.errstate(all="ignore"):
+            wide = factors.astype(np.float64)
+            return _Reach(_largest(wide), _largest(1 / wide))
 
 
 def _largest(array: Array) -> float:
@@ -158,6 +170,9 @@ class _Planner:
         self.given = given
         self.demands: Demands = Backward(given) if direction == "backward" else Forward(given)
         self.order = {op: number for number, op in enumerate(ops)}
+        self.folded: dict[Operation, Plan] = {}
+        """The plans that fold a multiplication."""
+        self.reaches: dict[SSAValue, _Reach | None] = {}
 
     def plan(self, op: MultiplyOp) -> Plan | None:
         """What happens to a multiplication, None when neither operand may be a scale."""
@@ -166,7 +181,8 @@ class _Planner:
             if not self._may_be_scale(op, index):
                 continue
             try:
-                return self._folded(op, index)
+                self.folded[op] = self._folded(op, index)
+                return self.folded[op]
             except Refused as why:
                 refused = refused or Plan(op, self.direction, index, refusal=str(why))
         return refused
@@ -198,12 +214,48 @@ class _Planner:
                 edits.extend(step.edits)
                 path.append(step.op)
                 pending.extend(step.onward)
-        for edit in edits:
-            _require_finite(edit, scale)
+        reach = self._reach(scale)
+        if reach is not None:
+            self._require_finite(edits, reach)
         edits.sort(key=lambda edit: self.order[edit.op])
         path.sort(key=self.order.__getitem__)
         met = replace(demand, axes=axes or demand.axes)
         return Plan(op, self.direction, index, axes, edits, path, met)
+
+    def _reach(self, value: SSAValue) -> _Reach | None:
+        """That of a constant, or of a product or quotient of two, as an earlier run leaves it; None for other values."""
+        if value not in self.reaches:
+            op = _source(value).owner
+            if isinstance(op, MultiplyOp | DivideOp):
+                left, right = (known_factors(each) for each in op.operands)
+                found = None
+                if left is not None and right is not None:
+                    other = _Reach.of(right)
+                    found = _Reach.of(left) * (other.inverse if isinstance(op, DivideOp) else other)
+            else:
+                factors = known_factors(value)
+                found = None if factors is None else _Reach.of(factors)
+            self.reaches[value] = found
+        return self.reaches[value]
+
+    def _require_finite(self, edits: Sequence[Edit], reach: _Reach) -> None:
+        """Refuses factors with which a constant may be infinite: 0 times infinity is NaN."""
+        pending = [(edit, reach) for edit in edits]
+        while pending:
+            edit, reach = pending.pop()
+            value = edit.op.operands[edit.index]
+            own = self._reach(value)
+            if own is None:
+                continue
+            scaled = own * (reach.inverse if edit.divide else reach)
+            dtype = dtype_of(tensor_type(value, "an operand").element_type)
+            with np.errstate(all="ignore"):
+                if not np.isfinite(np.asarray(scaled.largest).astype(dtype)):
+                    refuse(edit.op, "would have an infinite constant")
+            # What moves into the factor of a multiplication that is folded moves on with it.
+            inner = self.folded.get(edit.op)
+            if inner is not None and inner.index == edit.index:
+                pending += [(each, scaled) for each in inner.edits]
 
     def _axes(self, shape: Shape, data: Shape, demand: Demand) -> tuple[int, ...]:
         """The axes that a scale of some shape lies along, as a demand wants it. Raises Refused."""

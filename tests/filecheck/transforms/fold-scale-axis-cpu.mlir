@@ -190,3 +190,55 @@ func.func @keep_fused(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf3
   }
   return %0 : tensor<4x2xf32>
 }
+
+// A scale for each channel moves into factors of both summands, and with them into the weight and the bias.
+// CHECK-LABEL: func.func @into_single_numbers
+// CHECK: [[V:%.*]] = relay.squeeze {{.*}} : (tensor<1x8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: [[S:%.*]] = relay.multiply %half, [[V]] : (tensor<f32>, tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: [[E:%.*]] = relay.expand_dims [[S]] {{.*}} -> tensor<8x1xf32>
+// CHECK-NEXT: [[W:%.*]] = relay.multiply %w, [[E]]
+// CHECK-NEXT: [[D:%.*]] = relay.nn.dense %x, [[W]]
+// CHECK-NEXT: [[T:%.*]] = relay.multiply %two, [[V]] : (tensor<1x1xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+// CHECK-NEXT: [[C:%.*]] = relay.multiply %c, [[T]]
+// CHECK-NEXT: [[R:%.*]] = relay.add [[D]], [[C]]
+// CHECK-NEXT: func.return [[R]]
+func.func @into_single_numbers(%x: tensor<2x5xf32>, %w: tensor<8x5xf32>, %c: tensor<1x8xf32>) -> tensor<2x8xf32> {
+  %half = relay.constant dense<0.5> : tensor<f32>
+  %two = relay.constant dense<2.0> : tensor<1x1xf32>
+  %v = relay.constant dense<[[1.0, 2.0, 3.0, 4.0, -1.0, 5.0, 6.0, 7.0]]> : tensor<1x8xf32>
+  %0 = relay.nn.dense %x, %w : (tensor<2x5xf32>, tensor<8x5xf32>) -> tensor<2x8xf32>
+  %1 = relay.multiply %0, %half : (tensor<2x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %2 = relay.multiply %c, %two : (tensor<1x8xf32>, tensor<1x1xf32>) -> tensor<1x8xf32>
+  %3 = relay.add %1, %2 : (tensor<2x8xf32>, tensor<1x8xf32>) -> tensor<2x8xf32>
+  %4 = relay.multiply %3, %v : (tensor<2x8xf32>, tensor<1x8xf32>) -> tensor<2x8xf32>
+  return %4 : tensor<2x8xf32>
+}
+
+// Both factors together would make the weight infinite: one stays.
+// CHECK-LABEL: func.func @keep_product_of_large_factors
+// CHECK: relay.nn.dense
+// CHECK-NEXT: [[R:%.*]] = relay.multiply {{.*}}, %b
+// CHECK-NEXT: func.return [[R]]
+func.func @keep_product_of_large_factors(%x: tensor<2x1xf32>) -> tensor<2x2xf32> {
+  %w = relay.constant dense<[[1.0e10], [0.5]]> : tensor<2x1xf32>
+  %a = relay.constant dense<[1.0e20, 1.0]> : tensor<2xf32>
+  %b = relay.constant dense<[1.0e10, 1.0]> : tensor<2xf32>
+  %0 = relay.nn.dense %x, %w : (tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %1 = relay.multiply %0, %a : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %2 = relay.multiply %1, %b : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  return %2 : tensor<2x2xf32>
+}
+
+// CHECK-LABEL: func.func @keep_large_factors_on_both_sides
+// CHECK: relay.multiply %x, %b
+// CHECK: [[R:%.*]] = relay.nn.dense
+// CHECK-NEXT: func.return [[R]]
+func.func @keep_large_factors_on_both_sides(%x: tensor<2x1xf32>) -> tensor<2x2xf32> {
+  %w = relay.constant dense<[[1.0e10], [0.5]]> : tensor<2x1xf32>
+  %a = relay.constant dense<[1.0e20, 1.0]> : tensor<2xf32>
+  %b = relay.constant dense<[1.0e10]> : tensor<1xf32>
+  %0 = relay.multiply %x, %b : (tensor<2x1xf32>, tensor<1xf32>) -> tensor<2x1xf32>
+  %1 = relay.nn.dense %0, %w : (tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %2 = relay.multiply %1, %a : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  return %2 : tensor<2x2xf32>
+}
