@@ -271,7 +271,7 @@ BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|Shrink|LSTM|GRU|RNN|Mish|C
 """Operators that other engines approximate, with errors relative to 1."""
 
 
-BETWEEN = "Resize|Upsample"
+BETWEEN = "GridSample|Resize|Upsample"
 """Operators of which other engines compute coordinates in f32, with errors relative to the longest axis."""
 
 
