@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.dialects.core.functional import ClosureOp
 from xrelay.dialects.core.values import CompositeOp, FusedOp
 
 SKIPPED_FUNCTIONS = ("Compiler", "Extern", "SkipOptimization")
@@ -29,7 +30,7 @@ def has_flag(op: Operation, names: Sequence[str]) -> bool:
 def keeps_body(op: Operation) -> bool:
     """
     Whether simplifications leave the body of `op` unchanged: that of `relay.fused`, of
-    `relay.composite`, which a backend knows by its shape, and of functions that have one of the
+    `relay.composite`, which a backend knows by its shape, and of functions, also as values, that have one of the
     UNFUSED_FUNCTIONS attributes.
     """
     return isinstance(op, FusedOp) or belongs_to_backend(op)
@@ -37,7 +38,7 @@ def keeps_body(op: Operation) -> bool:
 
 def belongs_to_backend(op: Operation) -> bool:
     """Whether `op` is a composite, a function for another compiler, or a kernel of which all is decided."""
-    if isinstance(op, func.FuncOp):
+    if isinstance(op, func.FuncOp | ClosureOp):
         return has_flag(op, UNFUSED_FUNCTIONS)
     return isinstance(op, CompositeOp) or is_decided(op)
 

@@ -46,6 +46,7 @@ from xrelay.analysis.fusion.graph import (
 from xrelay.analysis.fusion.groups import RULE_SETS, Attempt, FusionOptions, Partition
 from xrelay.analysis.fusion.post_dominators import find_post_dominators
 from xrelay.dialects.core.annotation import StopFusionOp
+from xrelay.dialects.core.functional import ClosureOp
 from xrelay.dialects.core.values import FusedOp, TupleGetItemOp
 from xrelay.dialects.nn.norm import StandardizingOp
 from xrelay.dialects.traits import OpPatternKind
@@ -269,14 +270,14 @@ def _normalisations(block: Block) -> Kinds:
 def fusion_blocks(op: Operation) -> Iterator[Block]:
     """
     The blocks in `op` that fusion plans, each on its own, outer ones first. Left out are
-    `relay.fused` and functions with one of the UNFUSED_FUNCTIONS attributes.
+    `relay.fused` and functions, also as values, with one of the UNFUSED_FUNCTIONS attributes.
     """
     pending = [op]
     while pending:
         op = pending.pop()
         if isinstance(op, FusedOp):
             continue
-        if isinstance(op, func.FuncOp) and has_flag(op, UNFUSED_FUNCTIONS):
+        if isinstance(op, func.FuncOp | ClosureOp) and has_flag(op, UNFUSED_FUNCTIONS):
             continue
         nested: list[Operation] = []
         for region in op.regions:
