@@ -32,12 +32,13 @@ def _temporary_beside(path: Path, *, private: bool = False) -> tuple[Path, Path 
 
     Raises OSError that names `path`.
     """
+    # A pipe behind a link has no other name: /dev/stdout leads to "pipe:[7]".
+    if not private and os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        return Path(path), None
     # What is private follows no link, and replaces whatever has its name.
     place = Path(os.path.abspath(path) if private else os.path.realpath(path))
     if os.path.isdir(place):
         raise OSError(EISDIR, os.strerror(EISDIR), str(path))
-    if not private and os.path.exists(place) and not os.path.isfile(place):
-        return place, None
     prefix = os.fsdecode(os.fsencode(f".{place.name}")[:_MOST_OF_A_NAME])
     try:
         handle, name = tempfile.mkstemp(dir=place.parent, prefix=f"{prefix}.")

@@ -1,6 +1,7 @@
 """Shared libraries of models: linked by the system's linker, loaded by its loader."""
 
 import ctypes
+import os
 import shutil
 import subprocess
 import tempfile
@@ -25,8 +26,7 @@ class LoadedLibrary:
         self._path = path
         try:
             with open_regular(path) as file:
-                check_seal(file, str(path))
-                self._library = _loaded(file)
+                self._library = _loaded(file, check_seal(file, str(path)))
         except OSError as error:
             raise ModelError(f"cannot load '{path}': {error.strerror or error}") from error
         try:
@@ -46,8 +46,30 @@ class LoadedLibrary:
             raise ModelError(f"'{self._path}' is not a model saved by xrelay: no {name}") from error
 
 
-def _loaded(file: BinaryIO) -> ctypes.CDLL:
+_LOADED: dict[tuple[int, int], tuple[str, int]] = {}
+"""What this process has loaded, by device and inode: the checksum, and when the file was last changed."""
+_COPIES: dict[str, ctypes.CDLL] = {}
+"""Libraries that were loaded from memory, by their checksums."""
+
+
+def _loaded(file: BinaryIO, checksum: str) -> ctypes.CDLL:
     """The library in an open file. Raises OSError when it is none."""
+    status = os.fstat(file.fileno())
+    state = checksum, status.st_ctime_ns
+    if _LOADED.setdefault((status.st_dev, status.st_ino), state) == state:
+        return _loaded_by_name(file)
+    # The loader goes by the inode, too, and would give what it made of an earlier content of this file, of which nothing
+    # is left once the file was written to, even if it has the same content again.
+    if checksum not in _COPIES:
+        with os.fdopen(os.memfd_create("model.so"), "w+b") as copy:
+            file.seek(0)
+            shutil.copyfileobj(file, copy, 1 << 20)
+            copy.flush()
+            _COPIES[checksum] = _loaded_by_name(copy)
+    return _COPIES[checksum]
+
+
+def _loaded_by_name(file: BinaryIO) -> ctypes.CDLL:
     # The loader knows libraries by their names: a name of its own makes sure that a file that was
     # saved again is read again. It stands for the file that is open: what has taken its place
     # meanwhile is not the one that was checked.

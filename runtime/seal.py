@@ -24,9 +24,9 @@ def sealed(data: bytes) -> bytes:
     return data + _seal(hashlib.sha256(data).hexdigest())
 
 
-def check_seal(file: BinaryIO, name: str) -> None:
+def check_seal(file: BinaryIO, name: str) -> str:
     """
-    Raises ModelError that names the file unless its checksum is that of what is before it, and this has all that
+    The checksum of a file. Raises ModelError that names the file unless its checksum is that of what is before it, and this has all that
     the loader looks for.
     """
     size = size_of(file) - SEAL_BYTES
@@ -44,6 +44,7 @@ def check_seal(file: BinaryIO, name: str) -> None:
         raise ModelError(
             f"'{name}' is cut off: its headers are those of a library of at least {required} bytes, it has {size}"
         )
+    return found
 
 
 def _seal(digest: str) -> bytes:

@@ -1,11 +1,11 @@
 """
 `split-args`: joins of many tensors become joins of joins.
 
-    %0 = relay.tuple %a, %b, %c, %d, %e               %0 = relay.concatenate (%a, %b), and stop_fusion of it
-    %1 = relay.concatenate %0 {axis = 0}      ──►     %1 = relay.concatenate (%c, %d), and stop_fusion of it
-                                                      %2 = relay.concatenate (%0, %1, %e) …
+    %0 = relay.tuple %a, %b, %c, %d, %e               %0 = relay.concatenate (%a, %b, %c), and stop_fusion of it
+    %1 = relay.concatenate %0 {axis = 0}      ──►     %1 = relay.concatenate (%d, %e), and stop_fusion of it
+                                                      %2 = relay.concatenate (%0, %1)
 
-With `max-function-args` = n a kernel takes at most n addresses, one of which is that of its result: joins of n or more
+(`max-function-args=4`.) With `max-function-args` = n a kernel takes at most n addresses, one of which is that of its result: joins of n or more
 fields become joins of at most n - 1, on as many levels as it takes. `relay.annotation.stop_fusion` keeps fusion from putting
 them together again.
 

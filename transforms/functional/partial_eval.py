@@ -24,7 +24,7 @@ types, functions, which cell a cell is. What is not known it writes down, each w
 `dead-code-elimination` removes what nothing uses any more. Stay as they are: functions for other compilers,
 functions of several blocks, operations of other dialects with what they hold, and `relay.fused` and `relay.composite`, on
 constants as well, which the original computes: here `defuse-ops{include-composite=true}` in front opens the groups.
-`max-operations` bounds how much larger programs become.
+`max-operations` bounds how much larger programs become. Another run expands recursion whose arguments are not known once more.
 
 Source: Relay's PartialEvaluate, which does not forget what cells hold when a function calls itself.
 """

@@ -16,7 +16,8 @@ a group), and of images for pooling and resizing. `nn.conv2d` with images NCHW{x
 operators follows them (`xrelay.transforms.rules.relayout`), and layouts are changed back at the ends.
 
 Run `canonicalize-ops` before it, as `relay.nn.bias_add` does not follow, and `fold-constant` after it, which
-transforms constants. Without `desired-layouts`, and when all is in these layouts, nothing changes. Floating-point sums are
+transforms constants. Without `desired-layouts`, nothing changes; when all is in these layouts, operands of
+lower rank still get the axes of length 1 that broadcasting gives them. Floating-point sums are
 of the same products, in another order.
 
 Leaves alone: bodies of `relay.fused` and `relay.composite`, and functions for other compilers.

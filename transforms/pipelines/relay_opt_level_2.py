@@ -1,6 +1,9 @@
 """
 `relay-opt-level-2`: what level 1 does, and constants are folded: TVM's default.
 
+    %0 = relay.add %a, %b  // constants             %0 = relay.constant dense<…>
+    %1 = relay.nn.dense %x, %0              ──►     %1 = relay.fused %x, %0 { relay.nn.dense … }
+
 The passes of TVM's `relay.build` under `opt_level=2`, on a processor of which it knows nothing: xrelay.transforms.pipelines.build
 lists them, and what is missing.
 

@@ -48,6 +48,18 @@ def test_a_library_that_is_saved_again_is_read_again(tmp_path: Path):
     np.testing.assert_array_equal(second.run({"x": DATA})["output0"], [1, -2])
 
 
+@needs_compiler
+def test_a_library_that_is_overwritten_in_place_is_read_again(tmp_path: Path):
+    path, others = tmp_path / "model.so", [tmp_path / "relu.so", tmp_path / "negative.so"]
+    for op_type, other in zip((ReluOp, NegativeOp), others, strict=True):
+        model_of(op_type).save(other)
+    expected: list[list[float]] = [[0, 2], [1, -2], [0, 2], [1, -2]]
+    for other, numbers in zip(2 * others, expected, strict=True):
+        path.write_bytes(other.read_bytes())  # The same file, whatever is loaded of it.
+        found = xrelay.load(path)
+        np.testing.assert_array_equal(found.run({"x": DATA})["output0"], numbers)
+
+
 ODD_NAME = os.fsdecode(b"a\"b\\c\nd,e 'f' $(g) %s \xff;#{0}@")
 """Not UTF-8, with characters that mean something to assemblers, linkers and shells."""
 

@@ -536,6 +536,16 @@ def test_output_into_a_pipe(cmd: Command, inside: Path) -> None:
         assert json.load(reader)["blocks"]
 
 
+def test_output_into_a_pipe_behind_a_link(cmd: Command, inside: Path) -> None:
+    """As /dev/stdout is: the link leads to no path."""
+    read, write = os.pipe()
+    (inside / "link.json").symlink_to(f"/proc/self/fd/{write}")
+    with open(read) as reader:
+        assert cmd("explain", "add.mlir", "--plan-json", "link.json").code == 0
+        os.close(write)
+        assert json.load(reader)["blocks"]
+
+
 def test_failed_compile_keeps_the_old_output(cmd: Command, inside: Path) -> None:
     (inside / "out.so").write_text("old")
     (inside / "other.mlir").write_text(OTHER)
