@@ -13,7 +13,7 @@ from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.length_scope import MOST
 from xrelay.dialects.lengths import is_open
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
-from xrelay.frontends.onnx.importer.node import require_size
+from xrelay.frontends.onnx.importer.sizes import require_size
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of

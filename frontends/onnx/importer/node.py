@@ -1,8 +1,8 @@
 """What a converter sees of an ONNX node: attributes, operands, and a way to emit relay ops."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -17,7 +17,7 @@ from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.lengths import LengthsAttr, is_open
 from xrelay.dialects.limits import Limits
-from xrelay.dialects.shapes import MOST_DIMENSIONS, is_tensor_type, tensor_type
+from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.dialects.tensor.creation import FullOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.frontends.onnx.errors import (
@@ -32,6 +32,7 @@ from xrelay.frontends.onnx.importer.folding import Folding
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.placing import place_in_post_dfs_order
 from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths
+from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import tensor_array
 from xrelay.interpreters.arrays import Array, dtype_of
@@ -49,42 +50,6 @@ ConverterTable: TypeAlias = Mapping[str, Mapping[int, Converter]]
 """For each op type its converters, by the first operator set version that each is for."""
 
 
-MAX_ELEMENTS = 2**40
-"""Tensors with more elements are taken for mistakes, long before 64 bits overflow."""
-
-
-def require_size(shape: Sequence[int], what: str) -> None:
-    """
-    Raises OnnxImportError for a shape with a product above MAX_ELEMENTS, in which lengths of 0 do not count,
-    and for one of more dimensions than arrays have.
-    """
-    if prod(filter(None, shape)) > MAX_ELEMENTS:
-        raise OnnxImportError(
-            f"{what} has the shape {list(shape)} with more than {MAX_ELEMENTS} elements"
-        )
-    if len(shape) > MOST_DIMENSIONS:
-        raise OnnxImportError(
-            f"{what} has {len(shape)} dimensions, arrays have at most {MOST_DIMENSIONS}"
-        )
-
-
-MAX_TABLE_BYTES = 2**28
-"""The most bytes of a constant that the importer computes itself; those of the model may be larger."""
-
-
-def require_table(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
-    """
-    Raises OnnxImportError when a constant that the importer is about to compute would take more than
-    MAX_TABLE_BYTES.
-    """
-    needed = prod(shape) * itemsize
-    if needed > MAX_TABLE_BYTES:
-        raise OnnxImportError(
-            f"{what} has the shape {list(shape)} and takes {needed} bytes, the limit for constants "
-            f"that importing computes is {MAX_TABLE_BYTES}"
-        )
-
-
 def holds(number: float, dtype: np.dtype[Any]) -> bool:
     """Whether a type of integers or bools has a number."""
     if dtype.kind == "b":
@@ -100,6 +65,8 @@ class Builder:
         self.limits = limits
         self.unrolls = unrolls
         """Whether loops become their rounds wherever that can be."""
+        self.copies = 1
+        """How often small loops that are unrolled repeat what is being imported."""
         self.created: list[Operation] = []
         self._constant_bytes = 0
         self._folding = Folding(limits)
@@ -426,6 +393,21 @@ class Node:
     def unrolls(self) -> bool:
         """Whether loops become their rounds wherever that can be: the program goes where there are no loops."""
         return self._builder.unrolls
+
+    @property
+    def copies(self) -> int:
+        """How often small loops around the node that are unrolled repeat it."""
+        return self._builder.copies
+
+    @contextmanager
+    def copied(self, rounds: int) -> Generator[None]:
+        """While bodies in the node are imported once for each round, because these are few."""
+        before = self._builder.copies
+        self._builder.copies = before * max(rounds, 1)
+        try:
+            yield
+        finally:
+            self._builder.copies = before
 
     @property
     def operation_count(self) -> int:

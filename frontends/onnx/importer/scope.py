@@ -35,6 +35,7 @@ from xrelay.frontends.onnx.importer.functions import (
 )
 from xrelay.frontends.onnx.importer.node import Body, Builder, Converter, Node
 from xrelay.frontends.onnx.importer.refusals import REFUSED
+from xrelay.frontends.onnx.importer.schemas import require_types
 from xrelay.runtime.arguments import few
 
 MAX_DEPTH = 32
@@ -298,6 +299,7 @@ class Scope:
         if not suitable:
             raise UnsupportedNode(f"the operator is supported since operator set {min(versions)}")
         require_flags(proto)
+        require_types(proto, domain, opset, self.values, self.shared.builder.narrow)
         return versions[max(suitable)]
 
     def _problem(self, proto: NodeProto, reason: str) -> str:

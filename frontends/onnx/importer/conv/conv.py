@@ -10,7 +10,8 @@ from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import Window, halves
-from xrelay.frontends.onnx.importer.node import MAX_ELEMENTS, ConverterTable, Node
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS
 
 
 def spatial(node: Node, data: SSAValue, weight: SSAValue) -> tuple[Sequence[int], Sequence[int]]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.node import MAX_ELEMENTS, Node
+from xrelay.frontends.onnx.importer.node import Node
+from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS
 
 
 @dataclass(frozen=True)

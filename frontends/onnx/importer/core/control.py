@@ -21,6 +21,7 @@ from xrelay.frontends.onnx.importer.core.looping import (
     tested_loop,
 )
 from xrelay.frontends.onnx.importer.core.unrolling import unrolled_loop, unrolled_scan
+from xrelay.frontends.onnx.importer.functions import graph_attributes
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 MOST_UNROLLED = 128
@@ -79,27 +80,46 @@ def loop(node: Node) -> Sequence[SSAValue]:
     adds = len(body.output) > 1 + max(node.input_count - 2, 0)
     asks = not goes_on(body) or (node.has_input(1) and node.known_value(node.input(1)) is None)
     limit = node.known_value(node.input(0)) if node.has_input(0) else None
-    few = (
-        limit is not None
-        and limit.size == 1
-        and int(limit.item()) * len(body.node) <= MOST_UNROLLED
-    )
+    rounds = int(limit.item()) if limit is not None and limit.size == 1 else None
+    few = rounds is not None and _few(node, body, rounds)
     if any(not is_tensor_type(node.input(i).type) for i in range(2, node.input_count)):
         return unrolled_loop(node)  # Sequences grow.
     way = tested_loop if asks or not node.has_input(0) else counted_loop
     # How many rows rounds add to a result must be known, which unrolling may find out.
-    unrolls = few or asks and adds or node.unrolls
+    unrolls = asks and adds or node.unrolls
+    if few and rounds is not None:
+        return first_possible(node, [_copied(unrolled_loop, rounds), way])
     return first_possible(node, [unrolled_loop, way] if unrolls else [way, unrolled_loop])
 
 
 def scan(node: Node) -> Sequence[SSAValue]:
     """Scan over axes of known length."""
     parts = scan_parts(node)
-    few = not is_open(parts.rounds) and parts.rounds * len(parts.body.node) <= MOST_UNROLLED
-    unrolls = few or node.unrolls
+    if not is_open(parts.rounds) and _few(node, parts.body, parts.rounds):
+        return first_possible(node, [_copied(unrolled_scan, parts.rounds), counted_scan])
     return first_possible(
-        node, [unrolled_scan, counted_scan] if unrolls else [counted_scan, unrolled_scan]
+        node, [unrolled_scan, counted_scan] if node.unrolls else [counted_scan, unrolled_scan]
     )
+
+
+def _few(node: Node, body: GraphProto, rounds: int) -> bool:
+    """Whether all rounds of a loop, each as often as small loops around it are unrolled, come to few nodes."""
+    return rounds * node.copies * _nodes_in(body) <= MOST_UNROLLED
+
+
+def _nodes_in(body: GraphProto) -> int:
+    """The nodes of a body, with those of the bodies in it."""
+    return sum(1 + sum(_nodes_in(each.g) for each in graph_attributes(n)) for n in body.node)
+
+
+def _copied(way: Way, rounds: int) -> Way:
+    """A way that imports the body once for each round."""
+
+    def unrolled(node: Node) -> Sequence[SSAValue]:
+        with node.copied(rounds):
+            return way(node)
+
+    return unrolled
 
 
 def first_possible(node: Node, ways: Sequence[Way]) -> Sequence[SSAValue]:

@@ -28,7 +28,8 @@ from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.core.loop_inputs import scan_parts, single
-from xrelay.frontends.onnx.importer.node import Node, require_size
+from xrelay.frontends.onnx.importer.node import Node
+from xrelay.frontends.onnx.importer.sizes import require_size
 
 INDEX = IndexType()
 

@@ -22,7 +22,8 @@ from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
-from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_size, require_table
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import require_size, require_table
 from xrelay.interpreters.arrays import Array
 
 MAX_WEIGHTS = 2**24

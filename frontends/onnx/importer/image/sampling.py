@@ -12,7 +12,8 @@ from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.conv.windows import Window
 from xrelay.frontends.onnx.importer.emitting import reshaped
-from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.interpreters.arrays import Array
 
 _METHODS = {"linear": "bilinear", "cubic": "bicubic"}

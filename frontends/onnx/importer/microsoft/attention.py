@@ -7,7 +7,8 @@ from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.microsoft.written import Written
-from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import require_table
 
 
 def _longs(graph: Written, *numbers: int) -> str:

@@ -15,7 +15,8 @@ from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.conv import spatial
 from xrelay.frontends.onnx.importer.conv.windows import Window
 from xrelay.frontends.onnx.importer.emitting import reshaped
-from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import require_table
 
 
 def deformable_convolution(node: Node) -> SSAValue:

@@ -153,6 +153,9 @@ class Sequences:
         if batch_first:
             length, batch = batch, length
         size = node.shape_of(node.shaped(2, "R", (None,) * 3))[2]
+        stated = node.integer("hidden_size", size)
+        if stated != size:
+            raise OnnxImportError(f"'hidden_size' is {stated}, input 2 ('R') says {size}")
         state = (batch, directions, size) if batch_first else (directions, batch, size)
         for place, name, shape in (
             (1, "W", (directions, gates * size, width)),
@@ -206,7 +209,7 @@ def recurrent(
     """
 
     def convert(node: Node) -> list[SSAValue]:
-        node.ignore("hidden_size", "output_sequence", "linear_before_reset", "input_forget")
+        node.ignore("output_sequence", "linear_before_reset", "input_forget")
         backwards = _DIRECTIONS.get(node.string("direction", "forward"))
         if backwards is None:
             raise OnnxImportError(f"'direction' is \"{node.string('direction', '')}\"")

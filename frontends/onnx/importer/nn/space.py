@@ -11,7 +11,8 @@ from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import reshaped
-from xrelay.frontends.onnx.importer.node import MAX_ELEMENTS, ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_table
 
 
 def pad_by_attributes(node: Node) -> SSAValue:

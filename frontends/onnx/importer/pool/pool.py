@@ -27,7 +27,8 @@ from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import Window, kernel_shape
 from xrelay.frontends.onnx.importer.emitting import cast, require_range, reshaped
-from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.frontends.onnx.importer.tensor.reduce import norm, root_of_powers
 
 _MAX = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}

@@ -14,14 +14,9 @@ from xrelay.dialects.tensor.transform import SplitOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import reshaped
-from xrelay.frontends.onnx.importer.node import (
-    MAX_ELEMENTS,
-    ConverterTable,
-    Node,
-    require_size,
-    require_table,
-)
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths
+from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
 from xrelay.frontends.onnx.importer.tensor.indexing import from_start
 from xrelay.frontends.onnx.tensors import Array, element_type_of
 from xrelay.interpreters.arrays import dtype_of

@@ -23,8 +23,9 @@ from xrelay.dialects.tensor.transform import ConcatenateOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
-from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths, number_array
+from xrelay.frontends.onnx.importer.sizes import require_table
 
 
 def from_start(node: Node, indices: SSAValue, length: int | Sequence[int]) -> SSAValue:

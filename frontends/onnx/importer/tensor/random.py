@@ -19,13 +19,8 @@ from xrelay.dialects.tensor.reduce import ArgmaxOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import cast
-from xrelay.frontends.onnx.importer.node import (
-    Converter,
-    ConverterTable,
-    Node,
-    require_size,
-    require_table,
-)
+from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import require_size, require_table
 from xrelay.frontends.onnx.tensors import Array, element_type_of
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.numerics import convert

@@ -14,7 +14,8 @@ from xrelay.dialects.tensor.stft import StftOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import joined, matrix_product, reshaped
-from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
 

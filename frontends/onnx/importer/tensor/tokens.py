@@ -12,7 +12,8 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import reshaped
-from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.frontends.onnx.tensors import Array
 
 

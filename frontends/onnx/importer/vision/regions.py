@@ -34,7 +34,8 @@ from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import require_image
 from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
-from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.sizes import require_table
 
 
 def roi_align(node: Node) -> SSAValue:

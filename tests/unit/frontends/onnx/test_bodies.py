@@ -259,6 +259,81 @@ def test_loops_that_are_not_unrolled():
         import_model(looping(0))
 
 
+def nested(rounds: list[int], *, conditional: bool = False) -> ModelProto:
+    """
+    Loops in each other, of as many rounds from the outside to the inside, which add w in the innermost; with `conditional`
+    they end where the sum is large.
+    """
+    body: GraphProto | None = None
+    count = len(rounds)
+    for level in reversed(range(count)):
+        kept = helper.make_node("Identity", [f"go{level}"], [f"on{level}"])
+        tests = [
+            helper.make_node("ReduceMax", [f"hn{level}"], [f"largest{level}"], keepdims=0),
+            helper.make_node("Less", [f"largest{level}", "limit"], [f"on{level}"]),
+        ]
+        step = helper.make_node("Add", [f"h{level}", "w"], [f"hn{level}"])
+        if body is not None:
+            inputs = [f"n{level + 1}", "", f"h{level}"]
+            step = helper.make_node("Loop", inputs, [f"hn{level}"], f"loop{level + 1}", body=body)
+        body = helper.make_graph(
+            [step, *(tests if conditional else [kept])],
+            f"body{level}",
+            [
+                typed(f"i{level}", dtype=TensorProto.INT64),
+                typed(f"go{level}", dtype=TensorProto.BOOL),
+                typed(f"h{level}", 2),
+            ],
+            [typed(f"on{level}", dtype=TensorProto.BOOL), typed(f"hn{level}", 2)],
+        )
+    node = helper.make_node("Loop", ["n0", "", "x"], ["y"], "loop0", body=body)
+    constants = [numpy_helper.from_array(np.array(each), f"n{i}") for i, each in enumerate(rounds)]
+    constants.append(numpy_helper.from_array(np.float32(1000), "limit"))
+    return build([node], [typed("x", 2), typed("w", 2)], [typed("y", 2)], constants)
+
+
+def whole() -> list[Array]:
+    """Numbers whose sums are exact."""
+    return [np.array([1, -2], np.float32), np.array([0.5, 0.25], np.float32)]
+
+
+@pytest.mark.parametrize(
+    ("rounds", "adds", "loops"),
+    [
+        ([3, 3, 3], 27, 0),
+        ([4, 4, 4], 64, 0),
+        ([20, 20, 20], 20, 40),
+        ([2, 20, 20], 40, 2),
+        ([20, 2, 2], 40, 20),
+        ([2, 2, 100], 4, 4),
+        ([16, 16, 16, 16], 16, 48),
+        ([2] * 12, 64, 48),
+    ],
+)
+def test_nested_loops_are_counted_by_the_product_of_their_rounds(
+    rounds: list[int], adds: int, loops: int
+):
+    model = nested(rounds)
+    text = str(import_model(model))
+    assert (text.count("relay.add"), text.count("scf.for")) == (adds, loops)
+    expected = by_onnxruntime(model, whole())
+    require_equal(by_import(model, whole()), expected)
+
+
+def test_nested_loops_as_code():
+    model = nested([20, 20, 20])
+    found = xrelay.compile(model, cache=False).run(dict(zip("xw", whole(), strict=True)))
+    require_equal(list(found.values()), by_onnxruntime(model, whole()))
+
+
+def test_nested_loops_with_conditions():
+    """Loops that end by what they compute stay one loop each."""
+    model = nested([20, 20, 20], conditional=True)
+    text = str(import_model(model))
+    assert (text.count("relay.add"), text.count("scf.while")) == (1, 3)
+    require_equal(by_import(model, whole()), by_onnxruntime(model, whole()))
+
+
 def test_nested_loops_are_refused_before_they_are_unrolled():
     add = helper.make_node("Concat", ["h", "w"], ["hn"], axis=0)
     inner = subgraph(

@@ -133,6 +133,51 @@ def test_what_does_not_fit(row: Row) -> None:
     assert reason in str(caught.value) and "the_node" in str(caught.value)
 
 
+WHOLE, HALF = np.zeros((1, 2, 3, 4), np.int64), IMAGE.astype(np.float16)
+WIDE = IMAGE.astype(np.float64)
+DOUBLES = np.array([1, 1, 2, 2], np.float64)
+WEIGHTS = np.zeros((1, 20, 4), np.float32)
+STEPS = np.zeros((1, 2, 4), np.float32)
+
+FORBIDDEN: Sequence[Row] = (
+    ("Resize", [IMAGE], [None, None, singles(1, 2, 6, 8)], {"opset": 19}, "input 3 ('sizes') has elements of type float32, expected int64"),
+    ("Resize", [IMAGE], [None, None, longs(1, 2, 6, 8).astype(np.int32)], {"opset": 19}, "input 3 ('sizes') has elements of type int32, expected int64"),
+    ("Resize", [IMAGE], [None, DOUBLES], {"opset": 13}, "input 2 ('scales') has elements of type float64, expected float32"),
+    ("Resize", [IMAGE], [longs(1, 1, 2, 2)], {"opset": 10}, "input 1 ('scales') has elements of type int64, expected float32"),
+    # Later operator sets have other inputs.
+    ("Resize", [IMAGE], [DOUBLES], {"opset": 10}, "input 1 ('scales') has elements of type float64, expected float32"),
+    ("Upsample", [IMAGE], [DOUBLES], {"opset": 9}, "input 1 ('scales') has elements of type float64, expected float32"),
+    *(
+        (op, [STEPS], [WEIGHTS[:, : gates * 5], np.zeros((1, gates * 5, 5), np.float32)], {"opset": 14, "hidden_size": size}, f"'hidden_size' is {size}, input 2 ('R') says 5")
+        for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1))
+        for size in (0, 7, -1)
+    ),
+    ("Range", [], [np.array(0, np.float32), np.array(4, np.int64), np.array(1, np.int32)], {"opset": 11}, "input 0 ('start') has elements of type float32 and input 1 ('limit') of type int64, expected one type"),
+    ("Clip", [IMAGE], [np.array(0, np.int64)], {"opset": 13}, "input 0 ('input') has elements of type float32 and input 1 ('min') of type int64"),
+    ("Clip", [IMAGE], [None, np.array(1, np.float64)], {"opset": 11}, "input 0 ('input') has elements of type float32 and input 2 ('max') of type float64"),
+    ("Pad", [IMAGE], [longs(*[1] * 8), np.array(0, np.float64)], {"opset": 13}, "input 0 ('data') has elements of type float32 and input 2 ('constant_value') of type float64"),
+    ("Where", [WHOLE, IMAGE], [IMAGE], {"opset": 16}, "input 0 ('condition') has elements of type int64, expected bool"),
+    ("Concat", [IMAGE, HALF], [], {"opset": 13, "axis": 0}, "input 1 ('inputs') of type float16, expected one type"),
+    ("Sin", [WHOLE], [], {"opset": 7}, "input 0 ('input') has elements of type int64, expected float16, float32, float64"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("row", FORBIDDEN, ids=lambda row: f"{row[0]}: {row[4][:40]}")
+def test_element_types_that_schemas_forbid(row: Row) -> None:
+    test_what_does_not_fit(row)
+
+
+def test_other_operator_sets_say_what_types_mean() -> None:
+    """Many files state an older operator set than their element types are from; integers of Erf are of a set before."""
+    require_equal(
+        imported(one_node("Max", [WHOLE, WHOLE + 1], [], opset=8), [WHOLE, WHOLE + 1]), [WHOLE + 1]
+    )
+    mixed = one_node("Pow", [IMAGE], [np.array(2, np.int64)], opset=7)
+    require_equal(imported(mixed, [IMAGE]), [IMAGE**2])
+    whole = np.array([-10, 0, 10], np.int32)
+    require_equal(imported(one_node("Erf", [whole], [], opset=13), [whole]), [np.sign(whole)])
+
+
 SLOPES = np.array([2, 3], np.float32)
 
 

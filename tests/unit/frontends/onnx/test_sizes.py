@@ -14,7 +14,7 @@ from xrelay.compiler import lower
 from xrelay.dialects.limits import Limits
 from xrelay.errors import CompileError
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.importer.node import MAX_TABLE_BYTES
+from xrelay.frontends.onnx.importer.sizes import MAX_TABLE_BYTES
 from xrelay.interpreters.relay import RelayInterpreter
 from xrelay.memory import largest_share, require_memory
 from xrelay.options import CompileOptions
