@@ -82,10 +82,14 @@ class _Excerpt:
 
 
 def _symbols_of(table: Operation) -> dict[str, Operation]:
-    """The operations of a symbol table by name; of several with one name, the first."""
+    """
+    The operations of a symbol table by name; of several with one name, the first. That a table has one block is
+    verified after what is in it.
+    """
     symbols: dict[str, Operation] = {}
-    for op in table.regions[0].block.ops:
-        name = op.get_attr_or_prop("sym_name")
-        if isinstance(name, StringAttr) and op.has_trait(SymbolOpInterface):
-            symbols.setdefault(name.data, op)
+    for block in table.regions[0].blocks:
+        for op in block.ops:
+            name = op.get_attr_or_prop("sym_name")
+            if isinstance(name, StringAttr) and op.has_trait(SymbolOpInterface):
+                symbols.setdefault(name.data, op)
     return symbols
