@@ -16,6 +16,10 @@ from xrelay.runtime.lengths import KnownLengths, OpenLengths
 from xrelay.runtime.support import MAX_THREADS
 
 FORMAT_VERSION = 4
+MOST_CALLS = 1000
+"""How many calls of functions that call themselves may be within each other."""
+TOO_DEEP = 56
+"""The byte of the workspace of such a program where 64 bits are 1 after a run with more."""
 
 Dimension: TypeAlias = int | str
 """A length, or the name of an unknown one, "" when it has none."""
@@ -223,6 +227,8 @@ class Signature:
     """Whether the code has loops, which end after a round when the first 64 bits of the workspace are not 0."""
     lengths: OpenLengths | None = None
     """What code for many lengths finds out when it is called: shapes and sizes are those of the first call then."""
+    calls: bool = False
+    """Whether the code has functions that call themselves, and says at TOO_DEEP of a run without results."""
 
     def __str__(self) -> str:
         """The interface in one line."""
@@ -279,6 +285,7 @@ class Signature:
                 "profiled": self.profiled,
                 "loops": self.loops,
                 **({} if self.lengths is None else {"lengths": self.lengths.to_data()}),
+                **({"calls": True} if self.calls else {}),
             }
         )
 
@@ -319,6 +326,7 @@ class Signature:
             checked("'profiled'", given.data.get("profiled"), bool),
             checked("'loops'", given.data.get("loops"), bool),
             _lengths(given.data.get("lengths")),
+            checked("'calls'", given.data.get("calls", False), bool),
         )
         for what, specs in (("inputs", signature.inputs), ("outputs", signature.outputs)):
             if len({spec.name for spec in specs}) < len(specs):

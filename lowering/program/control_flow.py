@@ -1,20 +1,30 @@
 """
 What the code generator takes of a function beside operators on tensors: branches, and loops that carry tensors and
-single numbers. It takes no calls, functions as values, data types, or references that branches give.
+single numbers, and calls of functions with tensors. It takes no functions as values, data types, or references that branches
+give.
 """
 
 from math import prod
 
 from xdsl.dialects import func, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType
 from xdsl.dialects.scf import Scf
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.analysis.facts.names import operation_text
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.symbols import Symbols
 from xrelay.dialects.branches import handed_over
 from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
 from xrelay.dialects.core.references import RefType
-from xrelay.dialects.shapes import HasNoCode, is_dynamic, is_integer_type, is_tensor_type
+from xrelay.dialects.lengths import is_open_type
+from xrelay.dialects.shapes import (
+    HasNoCode,
+    is_dynamic,
+    is_integer_type,
+    is_tensor_type,
+    leaf_types,
+)
 from xrelay.lowering.program.operations import (
     CONTROL_FLOW,
     TERMINATORS,
@@ -35,6 +45,27 @@ def check_flow(function: func.FuncOp) -> None:
     _check_parameters(function)
     for op in program_ops(function.body.block):
         _require(function, op, _why_no_code(op))
+
+
+def called_functions(function: func.FuncOp) -> list[func.FuncOp]:
+    """The functions with code that a function calls, and those that these call, in the order of the first call."""
+    symbols = Symbols()
+    found: dict[func.FuncOp, None] = {}
+    pending = [function]
+    for each in pending:
+        for op in program_ops(each.body.block):
+            if not isinstance(op, func.CallOp):
+                continue
+            called = symbols.lookup(op, op.callee.string_value())
+            if isinstance(called, func.FuncOp) and called not in found and has_code(called):
+                found[called] = None
+                pending.append(called)
+    return list(found)
+
+
+def has_code(function: func.FuncOp) -> bool:
+    """Whether a function that is called is lowered with its callers: nobody else does."""
+    return not function.is_declaration and not has_flag(function, SKIPPED_FUNCTIONS)
 
 
 def check_straight(function: func.FuncOp) -> None:
@@ -75,9 +106,7 @@ def _why_no_code(op: Operation) -> str | None:
         case scf.IfOp() | scf.ForOp() | scf.WhileOp():
             return _why_not(op)
         case func.CallOp():
-            return (
-                "the function that it calls has no body, calls itself, or is for another compiler"
-            )
+            return _why_not_called(op)
         case tensor.ExtractOp():
             return _why_not_extracted(op)
         case tensor.FromElementsOp() if len(op.elements) != 1 or not _is_number(op.elements[0]):
@@ -107,6 +136,23 @@ def _why_not(op: scf.IfOp | scf.ForOp | scf.WhileOp) -> str | None:
         if step is None or step < 1:
             return f"its step is {'not a constant' if step is None else step}, expected 1 or more"
     return None
+
+
+def _why_not_called(op: func.CallOp) -> str | None:
+    """Why a call cannot be lowered."""
+    called = Symbols().lookup(op, op.callee.string_value())
+    if not isinstance(called, func.FuncOp) or not has_code(called):
+        return "the function that it calls has no body here, or is for another compiler"
+    for value in (*op.operands, *op.results):
+        if not _holds_tensors(value.type):
+            return f"a call takes or gives {value.type}, expected tensors"
+        if any(map(_has_open_lengths, leaf_types(value.type))):
+            return f"a call takes or gives {value.type}, which has a dimension that is not known"
+    return None
+
+
+def _has_open_lengths(type_: TensorType[Attribute]) -> bool:
+    return is_dynamic(type_) or is_open_type(type_)
 
 
 def _why_not_extracted(op: tensor.ExtractOp) -> str | None:

@@ -1,119 +1,74 @@
-"""
-The entry function of a program: it runs the steps, and its callers know where everything lies.
+"""The functions of a program as code: the entry function, those that it calls, and those of the run time."""
 
-Every thread of a team runs it; between steps the threads wait for one another. Branches and loops are those
-of the program: each thread takes the same way, because numbers that decide are read once all threads
-have arrived, and not written again before all have read them.
+from collections.abc import Sequence
 
-A loop that may last ends before its time when the caller asks for it. After each round `xrelay_poll`
-says so to all threads alike, by words at the start of the workspace.
-"""
-
-from collections import ChainMap
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-
-from xdsl.dialects import arith, func, llvm, scf
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    FunctionType,
-    IntegerAttr,
-    IntegerType,
-    UnitAttr,
-    i1,
-    i8,
-    i64,
-)
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import FunctionType, UnitAttr, i64
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region
 
-from xrelay.analysis.facts.memory_plan import ALIGNMENT
-from xrelay.dialects.branches import passed_on
-from xrelay.dialects.lengths import is_open, place_of
-from xrelay.dialects.shapes import is_integer_type
-from xrelay.lowering.emit.attributes import access, step, whole_number
-from xrelay.lowering.emit.builder import POINTER
 from xrelay.lowering.emit.context import BARRIER, NEXT_TASK
-from xrelay.lowering.emit.elements import element
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE
-from xrelay.lowering.program.operations import constant_number, is_scalar
-from xrelay.lowering.program.steps import Branch, Call, Load, Loop, Node, Scalar
+from xrelay.lowering.program.steps import Node, may_last, within
 from xrelay.lowering.program.storage import Storage
+from xrelay.lowering.program.writer import POLL, STAMP, Frame, FunctionWriter
 
-STAMP = "xrelay_stamp"
-"""The function of the run time that takes the time: void (ptr team, i64 step)."""
-POLL = "xrelay_poll"
-"""The function of the run time that says whether loops are to end, the same to all threads, which wait for one
-another in it: i64 (ptr team, i64 thread, i64 threads, ptr words)."""
-MOST_UNASKED = 4096
-"""Loops of as many rounds, and no loops within, just end."""
-WORDS = ALIGNMENT
-"""Bytes at the start of the workspace of a program with loops: what `xrelay_poll` is given. The caller sets the
-first one, of 64 bits, to 1."""
+_ARGUMENTS = ("inputs", "outputs", "constants", "workspace", "thread", "threads", "team")
 
 
 def write_entry(
     name: str,
     nodes: Sequence[Node],
-    offsets: Sequence[int],
-    buffers: int,
+    frame: Frame,
     threads: int,
     *,
     profile: bool,
     lengths: Storage | None = None,
 ) -> func.FuncOp:
     """
-    The function that runs the nodes for `threads` threads.
-
-    `offsets` are those in the workspace: first of as many numbered buffers, then of the
-    scratch memory of each call. `profile` makes it take the time of its steps. `lengths` is where the table of
-    lengths lies in a program that has one.
+    The function that runs the nodes for `threads` threads. `profile` makes it take the time of its steps. `lengths`
+    is where the table of lengths lies in a program that has one.
     """
-    pointer = LLVMPointerType()
-    block = Block(arg_types=[*[pointer] * 4, i64, i64, pointer])
-    names = ("inputs", "outputs", "constants", "workspace", "thread", "threads", "team")
-    for arg, hint in zip(block.args, names, strict=True):
-        arg.name_hint = hint
-    writer = _EntryWriter(block, offsets, buffers, threads, profile, lengths)
+    block = _block(_ARGUMENTS)
+    writer = FunctionWriter(block, frame, threads, profile, lengths)
     if any(may_last(node) for node in within(nodes)):
         writer.begin_polling()
     if profile:
         writer.stamp(0)
     writer.nodes(nodes)
-    writer.emit_end(func.ReturnOp())
-    function = func.FuncOp(name, FunctionType.from_lists(block.arg_types, []), Region(block))
+    function = _function(name, block)
     function.attributes[PUBLIC_ATTRIBUTE] = UnitAttr()
     return function
 
 
-def within(nodes: Sequence[Node]) -> Iterator[Node]:
-    """The nodes and those in them."""
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        yield node
-        match node:
-            case Branch():
-                pending.extend(inner for side in node.sides for inner in side)
-            case Loop():
-                pending.extend((*node.test, *node.body))
-            case _:
-                pass
+def write_called(
+    name: str, nodes: Sequence[Node], frame: Frame, threads: int, *, profile: bool, first: int
+) -> func.FuncOp:
+    """
+    A function that the entry function or such a function calls: with the arguments of that, where inputs and outputs are the
+    operands and the results, the words at the start of the workspace, and how many more calls may be within each
+    other. `first` is the number of its first step.
+    """
+    block = _block((*_ARGUMENTS, "words", "left"))
+    FunctionWriter(block, frame, threads, profile, first=first).called(nodes)
+    return _function(name, block)
 
 
-def may_last(node: Node) -> bool:
-    """Whether a node is a loop that is asked after each round whether to end: all but short ones."""
-    if not isinstance(node, Loop):
-        return False
-    if isinstance(node.op, scf.WhileOp) or any(
-        isinstance(each, Loop) for each in within(node.body)
-    ):
-        return True
-    first, end = constant_number(node.op.lb), constant_number(node.op.ub)
-    if first is None or end is None or is_open(end - first):
-        return True
-    return end - first > MOST_UNASKED
+def _block(names: Sequence[str]) -> Block:
+    """The block of a function with some arguments."""
+    pointer = LLVMPointerType()
+    numbers = ("thread", "threads", "left")
+    types: list[Attribute] = [i64 if name in numbers else pointer for name in names]
+    block = Block(arg_types=types)
+    for arg, hint in zip(block.args, names, strict=True):
+        arg.name_hint = hint
+    return block
+
+
+def _function(name: str, block: Block) -> func.FuncOp:
+    """The function of a block, which ends with it."""
+    block.add_op(func.ReturnOp())
+    return func.FuncOp(name, FunctionType.from_lists(block.arg_types, []), Region(block))
 
 
 def declarations(threads: int, *, profile: bool, loops: bool) -> list[llvm.FuncOp]:
@@ -129,333 +84,3 @@ def declarations(threads: int, *, profile: bool, loops: bool) -> list[llvm.FuncO
         taken[POLL] = llvm.LLVMFunctionType([pointer, i64, i64, pointer], i64)
     external = llvm.LinkageAttr("external")
     return [llvm.FuncOp(name, type_, linkage=external) for name, type_ in taken.items()]
-
-
-@dataclass(eq=False)
-class _EntryWriter:
-    """Writes the entry function, and the address of each tensor once where that suffices."""
-
-    block: Block
-    offsets: Sequence[int]
-    buffers: int
-    threads: int
-    profile: bool
-    lengths: Storage | None
-    calls: int = 0
-    """How many there are so far."""
-    unread: bool = False
-    """Whether something was written that other threads may not have finished."""
-    untouched: bool = True
-    """Whether no thread may still be reading what the next step writes."""
-
-    def __post_init__(self):
-        self.args = tuple(self.block.args)
-        self.addresses = ChainMap[Storage, SSAValue]()
-        self.scalars: dict[SSAValue, SSAValue] = {}
-        """The numbers of the program, as this function has them."""
-
-    def nodes(self, nodes: Sequence[Node]) -> None:
-        for node in nodes:
-            match node:
-                case Call():
-                    self.call(node)
-                case Scalar():
-                    self.scalar(node.op)
-                case Load():
-                    self.load(node)
-                case Branch():
-                    self.branch(node)
-                case Loop():
-                    self.loop(node)
-
-    # -- steps --------------------------------------------------------------------------------
-
-    def call(self, call: Call) -> None:
-        """A step; the threads wait before it for what they have not all done."""
-        number = self.calls
-        self.calls += 1
-        self.barrier()
-        self.unread = True
-        if call.number is not None:
-            self.write(call.number, call.writes[0])
-        elif call.kernel is None:
-            self.copy(call)
-        else:
-            lengths = [self.lengths] if self.lengths and call.kernel.reads_lengths else []
-            scratch = Storage("buffer", self.buffers + number)
-            places = [*call.reads, *call.writes, *lengths, scratch]
-            callee, args = call.kernel.function.sym_name.data, map(self.address, places)
-            self.block.add_op(func.CallOp(callee, [*args, *self.args[4:]], []))
-        if self.profile:
-            self.barrier()
-            self.stamp(number + 1)
-
-    def barrier(self) -> None:
-        """Waits until every thread has finished the steps so far, and read what it had to."""
-        if self.unread or not self.untouched:
-            _, threads, team = self.args[4:]
-            if self.threads > 1:
-                self.block.add_op(llvm.CallOp(BARRIER, team, threads))
-        self.unread, self.untouched = False, True
-
-    def stamp(self, step: int) -> None:
-        """Takes the time at which a step ends."""
-        number = self.constant(step)
-        self.first_alone([llvm.CallOp(STAMP, self.args[6], number.result)], number)
-
-    def begin_polling(self) -> None:
-        """Nobody has asked yet for an end."""
-        zero = self.constant(0)
-        self.first_alone([_store(zero.result, self.args[3], 8)], zero)
-
-    def first_alone(self, ops: Sequence[Operation], *before: Operation) -> None:
-        """What only the first thread does."""
-        is_first = self.emit(arith.CmpiOp(self.args[4], self.number(0), "eq"))
-        self.block.add_ops(before)
-        then = Block([*ops, scf.YieldOp()])
-        self.block.add_op(scf.IfOp(is_first, [], Region(then), Region(Block([scf.YieldOp()]))))
-
-    def write(self, value: SSAValue, place: Storage) -> None:
-        """A number becomes a tensor."""
-        kind = element(_held(value.type))
-        number, address = self.scalars[value], self.address(place)
-        if kind.is_bool:
-            number = self.emit(llvm.ZExtOp(number, i8))
-        self.first_alone([_store(number, address, kind.bytes)])
-
-    def copy(self, call: Call) -> None:
-        """A copy of bytes; every thread copies a part."""
-        target = self.address(call.writes[0])
-        if call.rows is not None:
-            index, most = self.scalars[call.rows.index], self.number(call.rows.count - 1)
-            index = self.emit(arith.MinUIOp(index, most))
-            behind = self.emit(arith.MuliOp(index, self.number(call.size)))
-            target = self.step([target, behind], llvm.GEP_USE_SSA_VAL, i8)
-        addresses, count = [target, self.address(call.reads[0])], self.number(call.size)
-        if self.threads > 1:
-            units, threads = self.number(-(-call.size // ALIGNMENT)), self.args[5]
-            unit, thread = self.number(ALIGNMENT), self.args[4]
-            after = self.emit(arith.AddiOp(thread, self.number(1)))
-            start, stop = (
-                self.emit(arith.MuliOp(self.emit(arith.DivUIOp(part, threads)), unit))
-                for part in [self.emit(arith.MuliOp(i, units)) for i in (thread, after)]
-            )
-            stop = self.emit(arith.MinUIOp(stop, count))
-            addresses = [self.step([each, start], llvm.GEP_USE_SSA_VAL, i8) for each in addresses]
-            count = self.emit(arith.SubiOp(stop, start))
-        volatile = self.emit(
-            llvm.ConstantOp(BoolAttr.from_bool(False), BoolAttr.from_bool(False).type)
-        )
-        args = [*addresses, count, volatile]
-        self.block.add_op(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", args, []))
-
-    # -- numbers in registers -------------------------------------------------------------------
-
-    def scalar(self, op: Operation) -> None:
-        """Arithmetic, in which an index is an i64."""
-        operands = [self.scalars[operand] for operand in op.operands]
-        (old,) = op.results
-        if isinstance(op, arith.IndexCastOp):
-            self.scalars[old] = self.cast(operands[0], old.type)
-            return
-        if isinstance(op, arith.ConstantOp):
-            assert isinstance(op.value, IntegerAttr)
-            type_ = _held(old.type)
-            if is_open(op.value.value.data):
-                self.scalars[old] = self.cast(self.number(op.value.value.data), type_)
-                return
-            constant = llvm.ConstantOp(whole_number(type_, op.value.value.data), type_)
-            self.scalars[old] = self.emit(constant)
-            return
-        new = type(op).create(
-            operands=operands, result_types=[_held(old.type)], properties=op.properties
-        )
-        self.scalars[old] = self.emit(new)
-
-    def cast(self, value: SSAValue, type_: Attribute) -> SSAValue:
-        """A number of another width, by its sign."""
-        old, new = _held(value.type), _held(type_)
-        if old == new:
-            return value
-        wider = old.width.data < new.width.data
-        return self.emit((llvm.SExtOp if wider else llvm.TruncOp)(value, new))
-
-    def load(self, load: Load) -> None:
-        """A number from memory."""
-        if self.unread:
-            self.barrier()
-        self.untouched = False
-        address, kind = self.address(load.place), load.kind
-        if load.before:
-            address = self.offset(address, load.before)
-        op = llvm.LoadOp.create(
-            operands=[address], result_types=[kind.storage], properties=access(kind.bytes)
-        )
-        value = self.emit(op)
-        if kind.is_bool:
-            zero = self.emit(llvm.ConstantOp(whole_number(i8, 0), i8))
-            value = self.emit(arith.CmpiOp(value, zero, "ne"))
-        self.scalars[load.result] = self.cast(value, load.result.type)
-
-    # -- branches and loops ---------------------------------------------------------------------
-
-    @contextmanager
-    def region(self, arg_types: Sequence[Attribute] = ()) -> Generator[Block]:
-        """A block within the one that is being written."""
-        outer, self.block = self.block, Block(arg_types=arg_types)
-        self.addresses = self.addresses.new_child()
-        yield self.block
-        self.addresses = self.addresses.parents
-        self.block = outer
-
-    def branch(self, node: Branch) -> None:
-        """A branch; what one side leaves undone counts behind both."""
-        before, after = (self.unread, self.untouched), (False, True)
-        results = [result for result in node.op.results if is_scalar(result.type)]
-        regions: list[Region] = []
-        for side, region in zip(node.sides, node.op.regions, strict=True):
-            self.unread, self.untouched = before
-            with self.region() as block:
-                self.nodes(side)
-                values = passed_on(region.block) if region.blocks else ()
-                self.emit_end(scf.YieldOp(*self.numbers(values)))
-            after = self.unread or after[0], self.untouched and after[1]
-            regions.append(Region(block))
-        self.unread, self.untouched = after
-        types = [_held(result.type) for result in results]
-        then, otherwise = regions
-        op = scf.IfOp(self.scalars[node.op.cond], types, then, otherwise)
-        self.block.add_op(op)
-        self.scalars.update(zip(results, op.results, strict=True))
-
-    def loop(self, node: Loop) -> None:
-        """
-        A loop as `scf.while`, which carries whether to stop, the count of an `scf.for`, and the numbers of
-        the program.
-        """
-        self.barrier()
-        unasked, op = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1)), node.op
-        given = self.numbers(
-            op.arguments if isinstance(op, scf.WhileOp) else (op.lb, *op.iter_args)
-        )
-        header = op.body.block if isinstance(op, scf.ForOp) else op.before_region.block
-        body = op.body.block if isinstance(op, scf.ForOp) else op.after_region.block
-        with self.region([i1, *(value.type for value in given)]) as test:
-            stop, *values = test.args
-            self.scalars.update(zip(_scalars(header.args), values, strict=True))
-            self.nodes(node.test)
-            if isinstance(op, scf.ForOp):
-                passed = values
-                more = self.emit(arith.CmpiOp(values[0], self.scalars[op.ub], "slt"))
-            else:
-                assert header.last_op is not None
-                more = self.scalars[header.last_op.operands[0]]
-                passed = self.numbers(passed_on(header))
-            stays = self.emit(
-                arith.XOrIOp(stop, self.emit(llvm.ConstantOp(whole_number(i1, 1), i1)))
-            )
-            self.emit_end(scf.ConditionOp(self.emit(arith.AndIOp(more, stays)), *passed))
-        after = self.unread, self.untouched
-        types = [value.type for value in passed]
-        with self.region(types) as round_:
-            self.scalars.update(zip(_scalars(body.args), round_.args, strict=True))
-            self.nodes(node.body)
-            following = self.numbers(passed_on(body))
-            if isinstance(op, scf.ForOp):
-                count = arith.AddiOp(round_.args[0], self.scalars[op.step])
-                following.insert(0, self.emit(count))
-            if may_last(node):
-                asked = self.poll()
-            else:
-                self.barrier()
-                asked = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1))
-            self.emit_end(scf.YieldOp(asked, *following))
-        self.unread, self.untouched = after
-        loop = scf.WhileOp([unasked, *given], types, Region(test), Region(round_))
-        self.block.add_op(loop)
-        found = loop.results[1:] if isinstance(op, scf.ForOp) else loop.results
-        self.scalars.update(zip(_scalars(op.results), found, strict=True))
-
-    def poll(self) -> SSAValue:
-        """Whether loops are to end; all threads arrive before one goes on."""
-        thread, threads, team = self.args[4:]
-        call = llvm.CallOp(POLL, team, thread, threads, self.args[3], return_type=i64)
-        return self.emit(arith.CmpiOp(self.emit(call), self.number(0), "ne"))
-
-    def numbers(self, values: Sequence[SSAValue]) -> list[SSAValue]:
-        """Those of some values that are numbers in registers."""
-        return [self.scalars[value] for value in _scalars(values)]
-
-    # -- addresses --------------------------------------------------------------------------------
-
-    def emit(self, op: Operation) -> SSAValue:
-        self.block.add_op(op)
-        return op.results[0]
-
-    def emit_end(self, op: Operation) -> None:
-        self.block.add_op(op)
-
-    def constant(self, value: int) -> llvm.ConstantOp:
-        return llvm.ConstantOp(whole_number(i64, value), i64)
-
-    def number(self, value: int) -> SSAValue:
-        if not is_open(value):
-            return self.emit(self.constant(value))
-        assert self.lengths is not None, "a program with lengths has a table of them"
-        slot = self.step([self.address(self.lengths)], place_of(value), i64)
-        return self.emit(
-            llvm.LoadOp.create(operands=[slot], result_types=[i64], properties=access(8))
-        )
-
-    def address(self, place: Storage) -> SSAValue:
-        """The address of a tensor."""
-        known = self.addresses.get(place)
-        if known is not None:
-            return known
-        inputs, outputs, constants, workspace = self.args[:4]
-        match place.place:
-            case "input" | "output":
-                table = inputs if place.place == "input" else outputs
-                slot = self.step([table], place.number, POINTER)
-                load = llvm.LoadOp.create(
-                    operands=[slot], result_types=[POINTER], properties=access(8)
-                )
-                known = self.emit(load)
-                if place.before:
-                    known = self.offset(known, place.before)
-            case "length":
-                assert self.lengths is not None
-                known = self.offset(self.address(self.lengths), 8 * place.number)
-            case "constant":
-                known = self.offset(constants, place.number)
-            case _:
-                known = self.offset(workspace, self.offsets[place.number] + place.before)
-        self.addresses[place] = known
-        return known
-
-    def offset(self, base: SSAValue, offset: int) -> SSAValue:
-        # GEP takes 32-bit literals only, and weights can be larger.
-        return self.step([base, self.number(offset)], llvm.GEP_USE_SSA_VAL, i8)
-
-    def step(self, operands: Sequence[SSAValue], offset: int, storage: Attribute) -> SSAValue:
-        """The address some elements after another."""
-        return self.emit(
-            llvm.GEPOp.create(
-                operands=operands, result_types=[POINTER], properties=step(storage, offset)
-            )
-        )
-
-
-def _store(value: SSAValue, address: SSAValue, size: int) -> llvm.StoreOp:
-    """A number of some bytes goes to memory."""
-    return llvm.StoreOp.create(operands=[value, address], properties=access(size))
-
-
-def _held(type_: Attribute) -> IntegerType:
-    """The type of a number of the program in a register."""
-    return IntegerType(type_.width.data) if is_integer_type(type_) else i64
-
-
-def _scalars(values: Sequence[SSAValue]) -> list[SSAValue]:
-    """The numbers among some values."""
-    return [value for value in values if is_scalar(value.type)]

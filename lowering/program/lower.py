@@ -40,13 +40,26 @@ from xrelay.lowering.program.operations import (
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.places import Places
 from xrelay.lowering.program.selection import Choice, Choices
-from xrelay.lowering.program.steps import COPY, Branch, Call, Load, Loop, Node, Rows, Scalar, Step
+from xrelay.lowering.program.steps import (
+    CALL,
+    COPY,
+    Branch,
+    Call,
+    Load,
+    Loop,
+    Node,
+    Rows,
+    Scalar,
+    Step,
+)
 from xrelay.lowering.program.storage import (
     Storage,
     byte_size,
     leaf_bytes,
     leaves_of,
+    operand_leaves,
     origin,
+    result_leaves,
     tensor_type_of,
     value_types,
 )
@@ -68,10 +81,11 @@ class Lowering:
     kernels: dict[Hashable, Kernel] = field(default_factory=dict[Hashable, Kernel])
     names: dict[str, int] = field(default_factory=dict[str, int])
     """How many functions have each name, up to a number at its end, less one."""
+    functions: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the functions are called that are called by functions."""
 
     def run(self, function: func.FuncOp) -> None:
         """Lowers a function: its operations, and copies of results that are not where they belong."""
-        self.names[function.sym_name.data] = 0
         block = function.body.block
         inputs = [leaf for arg in block.args for leaf in leaves_of(arg)]
         for number, leaf in enumerate(inputs):
@@ -124,6 +138,8 @@ class Lowering:
             self.add(Call(None, (), (place,), Step(COPY, (), 0, size), size, number=number))
         elif isinstance(op, tensor.InsertSliceOp):
             self.insert(op)
+        elif isinstance(op, func.CallOp):
+            self.invoke(op)
         elif isinstance(op, scf.IfOp):
             self.branch(op)
         elif isinstance(op, scf.ForOp | scf.WhileOp):
@@ -151,6 +167,14 @@ class Lowering:
         size, row = leaf_bytes((op.source, 0)), self.places.locate((op.source, 0))
         rows = Rows(op.offsets[0], tensor_type_of((op.dest, 0)).get_shape()[0])
         self.add(Call(None, (row,), (place,), Step(COPY, (), 0, 2 * size), size, rows))
+
+    def invoke(self, op: func.CallOp) -> None:
+        """Adds the call of a function, which gives tensors that lie row-major, and takes such."""
+        reads = tuple(map(self.places.locate, operand_leaves(op)))
+        writes = tuple(map(self.places.place, result_leaves(op)))
+        moved = sum(map(leaf_bytes, (*operand_leaves(op), *result_leaves(op))))
+        step = Step(CALL, (), 0, moved, op)
+        self.add(Call(None, reads, writes, step, function=self.functions[op.callee.string_value()]))
 
     def branch(self, op: scf.IfOp) -> None:
         """Adds a branch, each side of which leaves its results in the same places."""

@@ -11,7 +11,7 @@ What lives outside of a loop is read until its last round ends; what a loop carr
 
 from collections.abc import Collection, Sequence
 
-from xdsl.dialects import scf, tensor
+from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation
 
@@ -200,5 +200,5 @@ def _is_own(owner: Operation | Block) -> bool:
     """Whether what an operation gives, or a loop carries, lies in memory of the program's own."""
     if isinstance(owner, Block):
         return isinstance(owner.parent_op(), scf.ForOp | scf.WhileOp)
-    own = scf.IfOp | tensor.EmptyOp | tensor.FromElementsOp | tensor.InsertSliceOp
+    own = scf.IfOp | func.CallOp | tensor.EmptyOp | tensor.FromElementsOp | tensor.InsertSliceOp
     return calls_kernel(owner) or isinstance(owner, own)

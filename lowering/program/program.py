@@ -21,27 +21,30 @@ Inputs and outputs are row-major, or lie as the caller says (caller_memory.py). 
 time of their steps; both are functions of the run time.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 
-from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory, plan_slots
+from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, plan_memory, plan_slots
 from xrelay.analysis.facts.ports import Port, ports
 from xrelay.dialects.lengths import hint, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.emit.evaluate import Leaf
-from xrelay.lowering.program.caller_memory import PLAIN, caller_memory, prepare
-from xrelay.lowering.program.control_flow import check_flow
-from xrelay.lowering.program.entry import WORDS, declarations, may_last, within, write_entry
+from xrelay.lowering.program.caller_memory import PLAIN, CallerMemory, caller_memory, prepare
+from xrelay.lowering.program.control_flow import called_functions, check_flow
+from xrelay.lowering.program.entry import declarations, write_called, write_entry
 from xrelay.lowering.program.lower import Lowering, branch_targets, returned
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.places import ConstantData, Constants, PlacedTensor, Places
 from xrelay.lowering.program.planning import plan_storage
-from xrelay.lowering.program.selection import select_strategies
-from xrelay.lowering.program.steps import Step
+from xrelay.lowering.program.selection import Choices, select_strategies
+from xrelay.lowering.program.steps import Step, may_last, within
 from xrelay.lowering.program.storage import Storage, origin
+from xrelay.lowering.program.writer import WORDS, Frame
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
+from xrelay.runtime.signature import MOST_CALLS
 
 __all__ = [
     "ConstantData",
@@ -58,6 +61,9 @@ CONSTANT_BYTES_ATTRIBUTE = "xrelay.constant_bytes"
 CONSTANTS_ATTRIBUTE = "xrelay.constants"
 """What a caller has to provide: module attributes of a lowered program. The last one lists where
 in the constants which value is expected."""
+
+
+ADDRESS_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,8 @@ class Program:
     """What lies in the workspace: the buffers of tensors, then the scratch memory of steps."""
     loops: bool = False
     """Whether it has loops that may last, which end when the first word of the workspace says so."""
+    calls: bool = False
+    """Whether it has functions that call themselves, which another word of the workspace says to have been too deep."""
 
 
 def lower_function(
@@ -119,17 +127,54 @@ def lower_function(
     choices = select_strategies(function, options)  # Operators by themselves become regions.
     if layouts != ROW_MAJOR:
         memory = caller_memory(function, layouts, choices, inputs, outputs)
+    kept = Constants() if constants is None else constants
+    called = _called(function, inputs, layouts)
+    first = _lowering(function, options, choices, memory, kept)
+    first.names = {function.sym_name.data: 0, **dict.fromkeys(called.values(), 0)}
+    first.functions = {each.sym_name.data: name for each, name in called.items()}
+    first.run(function)
+    functions: dict[str, Lowering] = {}
+    for each, name in called.items():
+        require_lowerable(each)
+        own = _lowering(each, options, select_strategies(each, options), PLAIN, kept)
+        own.kernels, own.names, own.functions = first.kernels, first.names, first.functions
+        own.run(each)
+        functions[name] = own
+    name = function.sym_name.data
+    return _finish(first, functions, name, inputs, outputs, layouts, profile=profile)
+
+
+def _called(
+    function: func.FuncOp, inputs: Sequence[Port], layouts: Layouts
+) -> dict[func.FuncOp, str]:
+    """
+    The functions that a function calls, and what they are called in the code. Raises HasNoCode for such in a program for many
+    lengths, or on memory of the caller.
+    """
+    called = called_functions(function)
+    if called and (layouts != ROW_MAJOR or any(is_open_type(each.type) for each in inputs)):
+        raise HasNoCode(
+            f"function '{called[0].sym_name.data}' calls itself, which has no code in programs for many lengths, and "
+            "on memory of the caller"
+        )
+    return {each: f"called_{number}" for number, each in enumerate(called)}
+
+
+def _lowering(
+    function: func.FuncOp,
+    options: KernelOptions,
+    choices: Choices,
+    memory: CallerMemory,
+    constants: Constants,
+) -> Lowering:
+    """What lowers a function whose operators are computed as chosen."""
     wanted: dict[Leaf, Storage] = {}
     for i, leaf in enumerate(returned(function)):
         wanted.setdefault(origin(leaf), Storage("output", i))
     block = function.body.block
     targets = branch_targets(block, wanted)
     plan = plan_storage(block, choices, {**wanted, **targets}, memory)
-    kept = Constants() if constants is None else constants
-    lowering = Lowering(options, choices, Places(plan, wanted, targets, kept), memory.rests)
-    lowering.run(function)
-    name = function.sym_name.data
-    return _finish(lowering, name, inputs, outputs, layouts, profile=profile)
+    return Lowering(options, choices, Places(plan, wanted, targets, constants), memory.rests)
 
 
 def require_lowerable(function: func.FuncOp) -> None:
@@ -145,6 +190,7 @@ def require_lowerable(function: func.FuncOp) -> None:
 
 def _finish(
     lowering: Lowering,
+    functions: Mapping[str, Lowering],
     name: str,
     inputs: tuple[Port, ...],
     outputs: tuple[Port, ...],
@@ -152,34 +198,42 @@ def _finish(
     *,
     profile: bool,
 ) -> Program:
-    """Plans the memory and writes the entry function."""
+    """Plans the memory and writes the entry function, and those that it calls."""
     places, nodes, threads = lowering.places, lowering.nodes, lowering.options.threads
-    lifetimes = places.lifetimes()
-    buffers = len(lifetimes)
-    for number, call in enumerate(lowering.calls):
-        scratch = call.kernel.scratch_bytes if call.kernel else 0
-        lifetimes.append(Lifetime(scratch, number, number))
     loops = any(map(may_last, within(nodes)))
-    varying = any(is_open(each.size) for each in lifetimes)
-    plan = plan_slots(lifetimes) if varying else plan_memory(lifetimes)
-    words = WORDS if loops else 0
-    offsets = [offset + words for offset in plan.offsets]
+    frame, lifetimes = _frame(lowering, WORDS if loops else 0)
     has_open = any(is_open_type(each.type) for each in inputs)
     has_table = has_open or any(map(is_open, layouts.capacities))
     lengths = Storage("input", len(inputs)) if has_table else None
-    entry = write_entry(name, nodes, offsets, buffers, threads, profile=profile, lengths=lengths)
+    written = [write_entry(name, nodes, frame, threads, profile=profile, lengths=lengths)]
+    calls, frame_bytes = list(lowering.calls), 0
+    for called, each in functions.items():
+        own, _ = _frame(each, 0)
+        first = len(calls)
+        written.append(write_called(called, each.nodes, own, threads, profile=profile, first=first))
+        calls += each.calls
+        frame_bytes = max(frame_bytes, own.size)
     module = ModuleOp(
         [
             *declarations(threads, profile=profile, loops=loops),
             *(kernel.function for kernel in lowering.kernels.values()),
-            entry,
+            *written,
         ]
     )
     constants = tuple(places.constants.placed.values())
-    module.attributes[WORKSPACE_ATTRIBUTE] = IntegerAttr(hint(plan.size) + words, i64)
+    workspace = frame.size + MOST_CALLS * frame_bytes
+    module.attributes[WORKSPACE_ATTRIBUTE] = IntegerAttr(hint(workspace), i64)
     module.attributes[CONSTANT_BYTES_ATTRIBUTE] = IntegerAttr(places.constants.bytes, i64)
     module.attributes[CONSTANTS_ATTRIBUTE] = ArrayAttr(map(_constant_entry, constants))
     tensors = places.tensors()
+    buffers = [
+        PlacedBuffer(offset, each.size, each.first, each.last, tuple(tensors.get(number, ())))
+        for number, (each, offset) in enumerate(zip(lifetimes, frame.offsets, strict=True))
+        if each.size or number < frame.buffers
+    ]
+    if frame_bytes:
+        size = workspace - frame.size
+        buffers.append(PlacedBuffer(frame.size, size, 0, len(lowering.calls) - 1, ()))
     return Program(
         name,
         module,
@@ -187,15 +241,41 @@ def _finish(
         outputs,
         constants,
         places.constants.bytes,
-        plan.size + words,
-        tuple(call.step for call in lowering.calls),
-        tuple(
-            PlacedBuffer(offset, each.size, each.first, each.last, tuple(tensors.get(number, ())))
-            for number, (each, offset) in enumerate(zip(lifetimes, offsets, strict=True))
-            if each.size or number < buffers
-        ),
+        workspace,
+        tuple(call.step for call in calls),
+        tuple(buffers),
         loops,
+        calls=bool(functions),
     )
+
+
+def _frame(lowering: Lowering, before: int) -> tuple[Frame, list[Lifetime]]:
+    """
+    The memory of a function, behind so many bytes at the start, and when its buffers and the scratch memory of its steps
+    are in use.
+    """
+    lifetimes = lowering.places.lifetimes()
+    buffers = len(lifetimes)
+    for number, call in enumerate(lowering.calls):
+        scratch = call.kernel.scratch_bytes if call.kernel else 0
+        lifetimes.append(Lifetime(scratch, number, number))
+    varying = any(is_open(each.size) for each in lifetimes)
+    plan = plan_slots(lifetimes) if varying else plan_memory(lifetimes)
+    offsets = [offset + before for offset in plan.offsets]
+    size = plan.size + before
+    passed = [
+        len(each.reads) + len(each.writes) for each in lowering.calls if each.function is not None
+    ]
+    if not passed:
+        return Frame(offsets, buffers, size, 0, size), lifetimes
+    tables, table = _aligned(size), _aligned(max(passed) * ADDRESS_BYTES)
+    return Frame(
+        offsets, buffers, tables, table, tables + table * lowering.options.threads
+    ), lifetimes
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def _constant_entry(each: ConstantData) -> DictionaryAttr:

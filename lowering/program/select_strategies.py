@@ -29,6 +29,7 @@ from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.lowering.emit.target import NATIVE
 from xrelay.lowering.emit.tuning import NO_RECORDS, read_records
+from xrelay.lowering.program.control_flow import called_functions
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import require_lowerable
 from xrelay.lowering.program.selection import select_strategies
@@ -45,8 +46,9 @@ class StrategySelection(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         function = entry_function(op, self.function)
-        require_lowerable(function)
-        select_strategies(function, self.options)
+        for each in (function, *called_functions(function)):
+            require_lowerable(each)
+            select_strategies(each, self.options)
 
 
 @dataclass(frozen=True)

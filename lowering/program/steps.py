@@ -8,7 +8,7 @@ What the entry function of a program does: steps in order, branches, and loops.
     Loop      an `scf.for` or `scf.while`
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -16,24 +16,27 @@ from typing import TypeAlias
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.model_names import model_names
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.strategy import Selection
 from xrelay.lowering.program.kernel import Kernel
-from xrelay.lowering.program.operations import LoopOp
+from xrelay.lowering.program.operations import LoopOp, constant_number
 from xrelay.lowering.program.selection import Choice
 from xrelay.lowering.program.storage import Storage
 
 COPY = "copy"
 """The name of the steps that copy tensors. Those of kernels begin with `fused`."""
+CALL = "call"
+"""The name of the steps that call functions, whose own steps are listed behind all others."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A kernel call or a copy."""
+    """A kernel call, a copy, or the call of a function."""
 
     name: str
-    """The kernel's, or `copy`."""
+    """The kernel's, `copy`, or `call`."""
     choices: tuple[Choice, ...]
     """What computes the operators that have strategies."""
     flops: int
@@ -47,7 +50,7 @@ class Step:
     @property
     def is_kernel(self) -> bool:
         """Whether it calls a kernel."""
-        return self.name != COPY
+        return self.name not in (COPY, CALL)
 
     @property
     def implementations(self) -> tuple[str, ...]:
@@ -76,7 +79,7 @@ class Rows:
 @dataclass(frozen=True)
 class Call:
     """
-    One call of a kernel (`kernel` None: a copy of `size` bytes) on tensors.
+    One call of a kernel on tensors, or of a function (`function`); with neither a copy of `size` bytes.
 
     A copy may write one of the rows of a tensor, and what is copied may be a number.
     """
@@ -88,6 +91,7 @@ class Call:
     size: int = 0
     rows: Rows | None = None
     number: SSAValue | None = None
+    function: str | None = None
 
 
 @dataclass(frozen=True)
@@ -125,3 +129,39 @@ class Loop:
 
 
 Node: TypeAlias = Call | Scalar | Load | Branch | Loop
+
+MOST_UNASKED = 4096
+"""Loops of as many rounds, and no loops within, just end."""
+
+
+def within(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The nodes and those in them."""
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        yield node
+        match node:
+            case Branch():
+                pending.extend(inner for side in node.sides for inner in side)
+            case Loop():
+                pending.extend((*node.test, *node.body))
+            case _:
+                pass
+
+
+def may_last(node: Node) -> bool:
+    """
+    Whether a node is a loop that is asked after each round whether to end: all but short ones. So is a function that is called.
+    """
+    if isinstance(node, Call):
+        return node.function is not None
+    if not isinstance(node, Loop):
+        return False
+    if isinstance(node.op, scf.WhileOp) or any(
+        isinstance(each, Loop) for each in within(node.body)
+    ):
+        return True
+    first, end = constant_number(node.op.lb), constant_number(node.op.ub)
+    if first is None or end is None or is_open(end - first):
+        return True
+    return end - first > MOST_UNASKED
