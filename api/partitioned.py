@@ -50,8 +50,8 @@ from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.functional.expand_functions import ExpandFunctionsPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
-from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.merge_composite import MergeCompositePass
 from xrelay.transforms.outline_default_regions import outline_default_regions
@@ -96,7 +96,7 @@ def preparation_passes() -> tuple[ModulePass, ...]:
     return (
         ToGraphNormalFormPass(),
         DynamicToStaticPass(),
-        InlinePass(calls=True),
+        ExpandFunctionsPass(),
         # Engines compute values; cells would be borders between their regions.
         PromoteReferencesPass(),
         DeadCodeEliminationPass(),

@@ -18,10 +18,8 @@ from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPas
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
-from xrelay.transforms.functional.inline_closures import InlineClosuresPass
-from xrelay.transforms.functional.recursion_to_loops import RecursionToLoopsPass
+from xrelay.transforms.functional.expand_functions import ExpandFunctionsPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
-from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.legalize.legalize import LegalizePass
 from xrelay.transforms.legalize.legalize_convolutions import LegalizeConvolutionsPass
@@ -51,10 +49,8 @@ def _operators_with_kernels() -> tuple[RelayPass, ...]:
     return (
         # `let` of Relay programs only names values; patterns of several operators look through none.
         ToGraphNormalFormPass(),
-        # Code is generated for one function, without functions as values.
-        RecursionToLoopsPass(),
-        InlinePass(calls=True),
-        InlineClosuresPass(),
+        # Code is generated for one function and those that call themselves, without functions as values.
+        ExpandFunctionsPass(),
         # Code is generated for known shapes.
         DynamicToStaticPass(),
         # 1. Nothing later looks at what has no effect (unused statistics, masks of dropout).

@@ -110,9 +110,9 @@ class Recursion:
         end = self.block.last_op
         assert isinstance(end, func.ReturnOp | YieldOp)
         ends = _last_operations(self.block)
-        last = {op for _, op in ends if op in self.calls}
+        last = {op for _, op in ends if op is not None and op in self.calls}
         results = [value.type for value in end.operands]
-        if not last or last != self.calls or not all(map(self._fits, last)):
+        if not last or self.calls - last or not all(map(self._fits, last)):
             return False
         if not all(map(_may_be_nothing, results)):
             return False
@@ -177,8 +177,9 @@ class Recursion:
             assert end is not None
             replaced = [end]
             if isinstance(last, scf.IfOp):
-                sides = [last.detach_region(region) for region in list(last.regions)]
-                block.insert_op_before(branch := scf.IfOp(last.cond, types, *sides), last)
+                then, otherwise = (last.detach_region(region) for region in list(last.regions))
+                branch = scf.IfOp(last.cond, types, then, otherwise)
+                block.insert_op_before(branch, last)
                 branch.location = last.location
                 replaced += _back_to(last, end)
                 given = list(branch.results)

@@ -54,8 +54,8 @@ from xrelay.interpreters.constants import constant_op
 from xrelay.runtime.signature import OpenTensor, UnknownDimensions
 from xrelay.runtime.staged import Part, Stages
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
+from xrelay.transforms.functional.expand_functions import ExpandFunctionsPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
-from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.rules.copying import copied
 
 
@@ -118,7 +118,7 @@ def find_cut(module: ModuleOp) -> Cut | None:
     if not any(map(_may_depend, walk(module))):
         return None
     module = copied(module)
-    for each in (ToGraphNormalFormPass(), InlinePass(calls=True), DynamicToStaticPass()):
+    for each in (ToGraphNormalFormPass(), ExpandFunctionsPass(), DynamicToStaticPass()):
         each.rewrite(module)
     function = entry_function(module)
     if len(function.body.blocks) != 1:
