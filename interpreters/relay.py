@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 
+from xrelay.dialects.core.functional import ApplyOp
 from xrelay.dialects.core.references import RefType
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import array_refusal, compatible, is_tensor_type, tensor_type
@@ -149,11 +150,31 @@ def interpreted_operators() -> frozenset[type[Operation]]:
     )
 
 
+MOST_CALLS = 5000
+"""How many calls of functions may be within each other."""
+
+
+class CallsTooDeep(BaseException):
+    """Functions call themselves too deep. No Exception: xDSL prints the program for these, once for each call around."""
+
+
 class RelayInterpreter(Interpreter):
-    """An interpreter that says which operation takes more memory than there is."""
+    """An interpreter that says which operation takes more memory than there is, and counts calls within each other."""
+
+    calls = 0
 
     def _run_op(self, op: Operation, inputs: PythonValues) -> OpImplResult:
-        """Raises InterpretationError where NumPy has no memory for an operation."""
+        """Raises InterpretationError where NumPy has no memory for an operation, and CallsTooDeep."""
+        if not isinstance(op, func.CallOp | ApplyOp):
+            return self._run(op, inputs)
+        if self.calls == MOST_CALLS:
+            raise CallsTooDeep
+        self.calls += 1
+        results = self._run(op, inputs)
+        self.calls -= 1
+        return results
+
+    def _run(self, op: Operation, inputs: PythonValues) -> OpImplResult:
         try:
             return super()._run_op(op, inputs)
         except MemoryError as error:
@@ -276,8 +297,8 @@ def interpret(
     The results of `function` for `inputs`: one array for each parameter that is a tensor, a tuple
     for each that is a tuple. `listeners` hear of each operation.
 
-    Raises InterpretationError when the module has no such function, and when the inputs differ
-    from its parameters in number, shape or dtype.
+    Raises InterpretationError when the module has no such function, when the inputs differ
+    from its parameters in number, shape or dtype, and when more than MOST_CALLS calls are within each other.
     """
     callee = SymbolTable.lookup_symbol(module, function)
     if not isinstance(callee, func.FuncOp):
@@ -290,7 +311,12 @@ def interpret(
     for i, (value, type_) in enumerate(zip(inputs, parameters, strict=True)):
         _check(value, type_, f"input {i} of @{function}")
     interpreter = program_interpreter(module, (ResultChecker(), *listeners))
-    return interpreter.call_op(callee, tuple(inputs))
+    try:
+        return interpreter.call_op(callee, tuple(inputs))
+    except CallsTooDeep as error:
+        raise InterpretationError(
+            f"@{function}: functions call themselves more than {MOST_CALLS} calls deep"
+        ) from error
 
 
 def program_interpreter(

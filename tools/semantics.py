@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, has_flag
+from xrelay.deep import with_room
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
@@ -316,4 +317,4 @@ def is_private(module: ModuleOp, name: str) -> bool:
 def run(module: ModuleOp, case: Case, *listeners: Interpreter.Listener) -> Results:
     """The results of a function."""
     with np.errstate(all="ignore"):
-        return interpret(module, case.inputs, case.function, listeners)
+        return with_room(lambda: interpret(module, case.inputs, case.function, listeners))

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, Region
 
 from xrelay.lowering.emit.context import BARRIER, NEXT_TASK
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE
-from xrelay.lowering.program.steps import Node, may_last, within
+from xrelay.lowering.program.steps import Node, is_call, may_last, within
 from xrelay.lowering.program.storage import Storage
 from xrelay.lowering.program.writer import POLL, STAMP, Frame, FunctionWriter
 
@@ -31,8 +31,8 @@ def write_entry(
     """
     block = _block(_ARGUMENTS)
     writer = FunctionWriter(block, frame, threads, profile, lengths)
-    if any(may_last(node) for node in within(nodes)):
-        writer.begin_polling()
+    if any(map(may_last, within(nodes))):
+        writer.begin_polling(calls=any(is_call(node) for node in within(nodes)))
     if profile:
         writer.stamp(0)
     writer.nodes(nodes)

@@ -153,10 +153,8 @@ def may_last(node: Node) -> bool:
     """
     Whether a node is a loop that is asked after each round whether to end: all but short ones. So is a function that is called.
     """
-    if isinstance(node, Call):
-        return node.function is not None
     if not isinstance(node, Loop):
-        return False
+        return is_call(node)
     if isinstance(node.op, scf.WhileOp) or any(
         isinstance(each, Loop) for each in within(node.body)
     ):
@@ -165,3 +163,8 @@ def may_last(node: Node) -> bool:
     if first is None or end is None or is_open(end - first):
         return True
     return end - first > MOST_UNASKED
+
+
+def is_call(node: Node) -> bool:
+    """Whether a node calls a function."""
+    return isinstance(node, Call) and node.function is not None

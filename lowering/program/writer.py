@@ -145,6 +145,7 @@ class FunctionWriter:
         table = self.step([start, own], llvm.GEP_USE_SSA_VAL, i8)
         for i, place in enumerate((*call.reads, *call.writes)):
             slot = self.step([table], i, POINTER)
+            slot.name_hint = "table"
             self.block.add_op(_store(self.address(place), slot, 8))
         outputs = self.step([table], len(call.reads), POINTER)
         frame = self.offset(workspace, self.frame.size)
@@ -164,7 +165,7 @@ class FunctionWriter:
         asked = self.poll()
         deep = self.emit(arith.CmpiOp(left, zero, "eq"))
         one = self.constant(1)
-        places = self.words, self.offset(self.words, TOO_DEEP)
+        places = self.words, self.deep()
         self.block.add_op(one)
         is_first = self.emit(arith.CmpiOp(self.args[4], zero, "eq"))
         tells = self.emit(arith.AndIOp(deep, is_first))
@@ -196,12 +197,17 @@ class FunctionWriter:
         number = self.constant(step)
         self.first_alone([llvm.CallOp(STAMP, self.args[6], number.result)], number)
 
-    def begin_polling(self) -> None:
-        """Nobody has asked yet for an end, and no calls are too deep."""
+    def begin_polling(self, *, calls: bool) -> None:
+        """Nobody has asked yet for an end, and with `calls` none was too deep."""
         zero = self.constant(0)
-        deep = self.offset(self.words, TOO_DEEP)
-        stores = [_store(zero.result, place, 8) for place in (self.words, deep)]
-        self.first_alone(stores, zero)
+        places = [self.words, self.deep()] if calls else [self.words]
+        self.first_alone([_store(zero.result, place, 8) for place in places], zero)
+
+    def deep(self) -> SSAValue:
+        """Where the words say that calls were too deep."""
+        place = self.offset(self.words, TOO_DEEP)
+        place.name_hint = self.words.name_hint
+        return place
 
     def first_alone(self, ops: Sequence[Operation], *before: Operation) -> None:
         """What only the first thread does."""

@@ -15,6 +15,7 @@ import xrelay
 from xrelay.compiler import context, lower, parse_program
 from xrelay.options import CompileOptions
 from xrelay.runtime import code
+from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Model
 from xrelay.runtime.support import support_ir
 from xrelay.tools import cli
@@ -72,6 +73,29 @@ func.func @main(%x: tensor<3x5xf32>, %y: tensor<5xf32>) -> (tensor<3x5xf32>, ten
 }
 """
 """Rows put into tensors that are results themselves."""
+
+
+CALLS = """
+func.func private @f(%n: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %1 = relay.constant dense<1> : tensor<i32>
+  %less = relay.less %n, %1 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %ends = tensor.extract %less[] : tensor<i1>
+  %r = scf.if %ends -> (tensor<4xf32>) {
+    scf.yield %x : tensor<4xf32>
+  } else {
+    %m = relay.subtract %n, %1 : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %a = func.call @f(%m, %x) : (tensor<i32>, tensor<4xf32>) -> tensor<4xf32>
+    %b = relay.add %a, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %b : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func @main(%n: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = func.call @f(%n, %x) : (tensor<i32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+"""
+"""x times n + 1: a sum as deep as the input says."""
 
 
 def compiled(text: str, threads: int = 1, *, profile: bool = False) -> Model:
@@ -256,3 +280,59 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     model = xrelay.load(tmp_path / "growing.so")
     result, total = model.run(given(1, 20)).values()
     assert (result == 3).all() and total == 24
+
+
+def times(count: int) -> dict[str, np.ndarray]:
+    return {"n": np.array(count, np.int32), "x": np.arange(4, dtype=np.float32)}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_calls_that_are_too_deep(threads: int):
+    """The 1000th call in the others runs, the next one ends the program. The model can be used afterwards."""
+    model = compiled(CALLS, threads)
+    for _ in range(2):
+        for count in (0, 1, 998, 999):
+            (result,) = model.run(times(count)).values()
+            np.testing.assert_array_equal(result, np.arange(4) * (count + 1))
+        for count in (1000, 10**9):
+            with pytest.raises(ModelError, match="call themselves more than 1000 calls deep"):
+                model.run(times(count))
+
+
+def test_calls_that_are_too_deep_in_a_library(tmp_path: Path):
+    compiled(CALLS, 2).save(tmp_path / "calls.so")
+    model = xrelay.load(tmp_path / "calls.so")
+    assert isinstance(model, Model)
+    with pytest.raises(ModelError, match="1000 calls deep"):
+        model.run(times(2000))
+    (result,) = model.run(times(9)).values()
+    np.testing.assert_array_equal(result, np.arange(4) * 10)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.usefixtures("interrupts")
+def test_calls_that_are_very_many_are_interrupted(threads: int):
+    """Each calls two."""
+    twice = CALLS.replace("relay.add %a, %x", "relay.add %a, %c").replace(
+        "    %b =", "    %c = func.call @f(%m, %x) : (tensor<i32>, tensor<4xf32>) -> tensor<4xf32>\n%b ="
+    )
+    model = compiled(twice, threads)
+    (result,) = model.run(times(6)).values()
+    np.testing.assert_array_equal(result, np.arange(4) * 64)
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.run(times(60))
+    timer.join()
+    (result,) = model.run(times(3)).values()
+    np.testing.assert_array_equal(result, np.arange(4) * 8)
+
+
+def test_steps_of_functions_are_timed():
+    model = compiled(CALLS, profile=True)
+    names = [step.name for step in model.signature.steps]
+    assert names.count("call") == 2 and "fused_add" in names
+    outputs, stamps = model.profile(times(5), 2)
+    (result,) = outputs.values()
+    np.testing.assert_array_equal(result, np.arange(4) * 6)
+    assert stamps.shape == (2, len(names) + 1) and (np.diff(stamps, axis=1) >= 0).all()

@@ -1,5 +1,5 @@
 """
-Random programs with branches and loops in each other: their entry functions on memory that is full of garbage, and
+Random programs with branches, loops and calls in each other: their entry functions on memory that is full of garbage, and
 their machine code between guard pages, against the interpreter.
 """
 
@@ -18,6 +18,7 @@ from xrelay.compiler import compile_code, context, parse_program
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions
+from xrelay.transforms.functional.expand_functions import ExpandFunctionsPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 T, B, I = "tensor<3x4xf32>", "tensor<i1>", "tensor<i64>"
@@ -25,6 +26,15 @@ ROWS = 3
 R = f"tensor<{ROWS}x3x4xf32>"
 UNARY = ("tanh", "nn.relu", "negative", "nn.softmax", "copy", "sigmoid")
 BINARY = ("add", "subtract", "multiply", "maximum")
+HEAD = "\n".join((
+    f"(%x: {T}, %y: {T}, %w: tensor<4x4xf32>, %c: {B}, %n: {I}) -> ({T}, {T}) {{",
+    *(f"%k{i} = arith.constant {i} : index" for i in range(5)),
+    "%one = arith.constant 1 : i64",
+    f"%b = tensor.extract %c[] : {B}",
+    f"%m = tensor.extract %n[] : {I}",
+    "%e = arith.index_cast %m : i64 to index",
+))  # fmt: skip
+"""How each function begins."""
 
 
 @dataclass
@@ -34,6 +44,12 @@ class Writer:
     random: Random
     lines: list[str] = field(default_factory=list[str])
     names: int = 0
+    functions: int = 0
+    """How many there are that call each other, `@f0`, `@f1`, …."""
+    calls: int = 0
+    """How many calls may still be written."""
+    left: str = "%n"
+    """What counts down to the end of calls."""
 
     def name(self) -> str:
         self.names += 1
@@ -45,25 +61,61 @@ class Writer:
         return name
 
     def program(self) -> str:
+        written = [self.function(i) for i in range(self.functions)]
+        self.lines, self.left, self.calls = [], "%n", 2 * self.functions
         values = self.statements(["%x", "%y"], 0, 6)
+        if self.functions:
+            values += self.make_call(values, 0)
         results = [self.random.choice(values), values[-1]]
         return "\n".join((
-            f"func.func @main(%x: {T}, %y: {T}, %w: tensor<4x4xf32>, %c: {B}, %n: {I}) -> ({T}, {T}) {{",
-            *(f"%k{i} = arith.constant {i} : index" for i in range(5)),
-            "%one = arith.constant 1 : i64",
-            f"%b = tensor.extract %c[] : {B}",
-            f"%m = tensor.extract %n[] : {I}",
-            "%e = arith.index_cast %m : i64 to index",
+            *written,
+            f"func.func @main{HEAD}",
             *self.lines,
             f"func.return {results[0]}, {results[1]} : {T}, {T}",
             "}",
         ))  # fmt: skip
+
+    def function(self, number: int) -> str:
+        """A function that ends, or calls itself and others, which it may do last, with the number before."""
+        self.lines, self.left, self.calls = [], "%less", 2
+        values = self.statements(["%x", "%y"], 1, 4)
+        last = self.calls == 2 or self.calls and self.random.random() < 0.5
+        results = self.make_call(values, 1) if last else [self.pick(values) for _ in range(2)]
+        return "\n".join((
+            f"func.func private @f{number}{HEAD}",
+            f"%1 = relay.constant dense<1> : {I}",
+            f"%less = relay.subtract %n, %1 : ({I}, {I}) -> {I}",
+            "%zero = arith.constant 0 : i64",
+            "%ends = arith.cmpi sle, %m, %zero : i64",
+            f"%r, %s = scf.if %ends -> ({T}, {T}) {{",
+            f"scf.yield %y, %x : {T}, {T}",
+            "} else {",
+            *self.lines,
+            f"scf.yield {results[0]}, {results[1]} : {T}, {T}",
+            "}",
+            f"func.return %r, %s : {T}, {T}",
+            "}",
+        ))  # fmt: skip
+
+    def make_call(self, values: list[str], depth: int) -> list[str]:
+        if not self.calls:
+            return self.make_unary(values, depth)
+        self.calls -= 1
+        names = [self.name() for _ in range(2)]
+        args = f"{self.pick(values)}, {self.pick(values)}, %w, %c, {self.left}"
+        types = f"{T}, {T}, tensor<4x4xf32>, {B}, {I}"
+        callee = f"@f{self.random.randrange(self.functions)}"
+        self.lines.append(
+            f"{', '.join(names)} = func.call {callee}({args}) : ({types}) -> ({T}, {T})"
+        )
+        return names
 
     def statements(self, values: list[str], depth: int, count: int) -> list[str]:
         """The values in scope after some statements."""
         values = list(values)
         kinds = ["unary", "unary", "binary", "binary", "dense"]
         kinds += ["if", "for", "while", "rows"] * (depth < 3)
+        kinds += ["call"] * (3 if self.functions else 0)
         for _ in range(self.random.randint(1, count)):
             made = getattr(self, "make_" + self.random.choice(kinds))(values, depth)
             values.extend(made)
@@ -157,25 +209,27 @@ class Writer:
         return [result]
 
 
-def program(seed: int) -> tuple[ModuleOp, list[Array]]:
-    """A program and inputs."""
+def program(seed: int, functions: int = 0) -> tuple[ModuleOp, list[Array]]:
+    """A program with some functions that call each other, and inputs."""
     random, rng = Random(seed), np.random.default_rng(seed)
-    text = Writer(random).program()
+    text = Writer(random, functions=functions).program()
     module = parse_program(text.encode(), f"program {seed}", context())
     module.verify()
     tensors = [rng.uniform(-2, 2, shape).astype(np.float32) for shape in ((3, 4), (3, 4), (4, 4))]
     if seed % 5 == 0:
         tensors[0][0, :3] = np.nan, np.inf, -0.0
-    return module, [*tensors, np.array(random.random() < 0.5), np.array(random.randint(-1, 3))]
+    most = 2 if functions else 3  # Calls in loops in functions are many.
+    return module, [*tensors, np.array(random.random() < 0.5), np.array(random.randint(-1, most))]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("functions", [0, 2])
 def test_nothing_that_is_read_was_written_over(
-    threads: int, monkeypatch: pytest.MonkeyPatch
+    functions: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(25):
-        module, inputs = program(1000 * threads + seed)
+    for seed in range(12 if functions else 25):
+        module, inputs = program(1000 * threads + seed, functions)
         expected = interpret(module, inputs)
         FuseOpsPass(rules="cpu", opt_level=0 if seed % 3 else 2).apply(context(), module)
         found = simulated(entry_function(module), inputs, threads, monkeypatch)
@@ -183,12 +237,33 @@ def test_nothing_that_is_read_was_written_over(
             np.testing.assert_array_equal(one, other, f"seed {1000 * threads + seed}")
 
 
-def test_machine_code() -> None:
+@pytest.mark.parametrize("functions", [0, 1, 2])
+def test_machine_code(functions: int) -> None:
     for seed in range(3):
-        module, inputs = program(seed)
+        module, inputs = program(seed, functions)
         expected = interpret(module, inputs)
         code = RawCode(compile_code(module, "program", CompileOptions(threads=2)))
         runs = [guarded_run(code, inputs, team, at_end=team == 2) for team in (2, 1)]
         for one, other, wanted in zip(*runs, expected, strict=True):
             assert one.tobytes() == other.tobytes(), f"seed {seed}"
             np.testing.assert_allclose(one, wanted, 1e-4, 1e-4, err_msg=f"seed {seed}")
+
+
+@pytest.mark.slow
+def test_functions_are_expanded() -> None:
+    """What `expand-functions` leaves, and what its passes leave one by one, means the same."""
+    loops = calls = 0
+    for seed in range(30):
+        module, inputs = program(seed, 1 + seed % 3)
+        expected = interpret(module, inputs)
+        for step in ExpandFunctionsPass().steps():
+            before = str(module)
+            step.apply(context(), module)
+            if str(module) == before:
+                continue
+            module.verify()
+            for one, other in zip(interpret(module, inputs), expected, strict=True):
+                np.testing.assert_array_equal(one, other, f"seed {seed}, {step.name}")
+            loops += step.name == "recursion-to-loops" and "scf.while" in str(module)
+        calls += "func.call" in str(module)
+    assert loops > 5 and calls > 5

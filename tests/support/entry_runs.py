@@ -8,6 +8,7 @@ The kernels themselves are left out: a step reads its operands, spoils its scrat
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from math import prod
 from random import Random
@@ -37,6 +38,7 @@ from xrelay.lowering.program.program import Program, lower_function
 from xrelay.lowering.program.selection import Choice
 from xrelay.lowering.program.writer import POLL
 from xrelay.options import CompileOptions
+from xrelay.runtime.signature import TOO_DEEP
 
 GARBAGE = 0xA5
 
@@ -100,15 +102,18 @@ class Run:
     memory: Memory
     threads: int
 
-    def entry(self) -> func.FuncOp:
+    @cached_property
+    def functions(self) -> dict[str, func.FuncOp]:
+        """The functions that are no kernels: the entry function, and those that are called."""
         functions = [op for op in self.program.module.ops if isinstance(op, func.FuncOp)]
-        (entry,) = [op for op in functions if op.sym_name.data == self.program.name]
-        return entry
+        return {
+            each.sym_name.data: each for each in functions if each.sym_name.data not in self.kernels
+        }
 
     def run(self) -> None:
         """Each step on all threads before the next one; a barrier stands between them."""
-        entry = self.entry()
-        steps = [op for op in walk(entry) if _is_step(op)]
+        entry = self.functions[self.program.name]
+        steps = [op for each in self.functions.values() for op in walk(each) if _is_step(op)]
         assert len(steps) == len(self.program.steps)
         known = dict(zip(steps, self.program.steps, strict=True))
         threads = [Thread(self, number).run(entry) for number in range(self.threads)]
@@ -200,7 +205,7 @@ class Run:
 def _is_step(op: Operation) -> bool:
     """Whether an operation of the entry function is a step, not what it does for loops."""
     if isinstance(op, llvm.StoreOp):
-        return "workspace" != op.ptr.name_hint
+        return op.ptr.name_hint not in ("workspace", "words", "table")
     return isinstance(op, func.CallOp | llvm.CallIntrinsicOp)
 
 
@@ -216,6 +221,8 @@ class Thread:
     """Whether it was at a step since the last barrier."""
     has_read: bool = False
     """Whether it has read a number since then."""
+    tables: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    """The addresses that it passes on to functions, by where they are in its tables."""
 
     def run(self, entry: func.FuncOp) -> Iterator[tuple[Operation, Any]]:
         """The steps, which a barrier has to keep apart."""
@@ -232,7 +239,8 @@ class Thread:
                 case scf.IfOp():
                     # The first thread alone writes a number; all are at that step.
                     writes = any(
-                        isinstance(each, llvm.StoreOp) for each in op.true_region.block.ops
+                        isinstance(each, llvm.StoreOp) and _is_step(each)
+                        for each in op.true_region.block.ops
                     )
                     region = op.true_region if operands[0] or writes else op.false_region
                     yield from self.block(region.block)
@@ -240,6 +248,8 @@ class Thread:
                     self.give(op.results, region.block.last_op.operands)
                 case scf.WhileOp():
                     yield from self.loop(op)
+                case func.CallOp() if op.callee.string_value() in self.of.functions:
+                    yield from self.call(op, operands)
                 case func.CallOp():
                     self.arrive()
                     yield op, operands[:-3]
@@ -249,12 +259,21 @@ class Thread:
                 case llvm.StoreOp() if _is_step(op):
                     self.arrive()
                     yield op, (operands[1], self.bytes(operands[0], op.value.type), None)
+                case llvm.StoreOp() if op.ptr.name_hint == "table":
+                    self.tables[operands[1]] = operands[0]
                 case llvm.StoreOp():
-                    assert operands[1] == ("workspace", 0)
+                    assert operands[1] in (("workspace", 0), ("workspace", TOO_DEEP))
                 case llvm.CallOp():
                     self.meet(op)
                 case _:
                     self.compute(op, operands)
+
+    def call(self, op: func.CallOp, operands: list[Any]) -> Iterator[tuple[Operation, Any]]:
+        """The steps of a function, which has the values of its own."""
+        block = self.of.functions[op.callee.string_value()].body.block
+        around, self.values = self.values, dict(zip(block.args, operands, strict=True))
+        yield from self.block(block)
+        self.values = around
 
     def loop(self, op: scf.WhileOp) -> Iterator[tuple[Operation, Any]]:
         test, body = op.before_region.block, op.after_region.block
@@ -305,6 +324,8 @@ class Thread:
                 )
             case llvm.LoadOp() if isinstance(op.dereferenced_value.type, llvm.LLVMPointerType):
                 (value,) = operands
+                if value[0] == "workspace":
+                    value = self.tables[value]
             case llvm.LoadOp():
                 assert self.of.threads == 1 or not self.is_open
                 self.has_read = True
