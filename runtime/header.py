@@ -1,6 +1,6 @@
 """The C interface of saved models."""
 
-from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.runtime.signature import MOST_CALLS, TOO_DEEP, Signature, TensorSpec
 
 
 def c_header(signature: Signature, digest: str) -> str:
@@ -24,7 +24,8 @@ def c_header(signature: Signature, digest: str) -> str:
         f'#define {name.upper()}_SHA256 "{digest}"\n\n'
         f"extern const unsigned char {name}_constants[];\n"
         f"extern const char {name}_metadata[];\n\n"
-        f"/* Call as {name}_run(inputs, outputs, {name}_constants, workspace).{RUN_NOTE * signature.has_team} */\n"
+        f"/* Call as {name}_run(inputs, outputs, {name}_constants, workspace).{RUN_NOTE * signature.has_team}"
+        f"{CALLS_NOTE * signature.calls} */\n"
         f"void {name}_run(const void *const *inputs, void *const *outputs,\n"
         "                const void *constants, void *workspace);\n\n"
         f"{_team_functions(signature) if signature.has_team else ''}"
@@ -39,6 +40,12 @@ RUN_NOTE = """
  * another call uses it, or where threads cannot be started, runs on the calling thread alone, with
  * the same result."""
 """What the header says of the function that runs a model with threads."""
+
+CALLS_NOTE = f"""
+ *
+ * Afterwards ((const long long *)workspace)[{TOO_DEEP // 8}] is 1 where functions of the model have called
+ * themselves more than {MOST_CALLS} calls deep: there are no results then."""
+"""What it says of a model whose functions call themselves."""
 
 
 def _team_functions(signature: Signature) -> str:

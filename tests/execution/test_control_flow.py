@@ -314,7 +314,8 @@ def test_calls_that_are_too_deep_in_a_library(tmp_path: Path):
 def test_calls_that_are_very_many_are_interrupted(threads: int):
     """Each calls two."""
     twice = CALLS.replace("relay.add %a, %x", "relay.add %a, %c").replace(
-        "    %b =", "    %c = func.call @f(%m, %x) : (tensor<i32>, tensor<4xf32>) -> tensor<4xf32>\n%b ="
+        "    %b =",
+        "    %c = func.call @f(%m, %x) : (tensor<i32>, tensor<4xf32>) -> tensor<4xf32>\n%b =",
     )
     model = compiled(twice, threads)
     (result,) = model.run(times(6)).values()

@@ -115,8 +115,9 @@ MATCH = "match (%o) { Some(%y) => exp(%y), None => %x }"
          OPTION),
         ("%f: fn (Tensor[(4), float32]) -> Tensor[(4), float32], %x: Tensor[(4), float32]", "%f(%x)",
          "function 'main': parameter %f is of type !relay.fn<(tensor<4xf32>) -> tensor<4xf32>>"),
-        ("%x: Tensor[(4), float32]", "let %f = fn (%y: Tensor[(4), float32]) { exp(%y) }; %f(%x)",
-         "function 'main': relay.closure %f has no code: functions and data types are no tensors"),
+        ("%c: bool, %x: Tensor[(4), float32]",
+         "let %f = if (%c) { fn (%y: Tensor[(4), float32]) { exp(%y) } } else { fn (%y: Tensor[(4), float32]) { %y } }; %f(%x)",
+         "function 'main': scf.if %f has no code: value 0 that the first branch gives is !relay.fn<"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("suffix", [".relay", ".mlir"])

@@ -14,9 +14,10 @@
       …
 
 In order: `eta-expand` of functions that are values, `recursion-to-loops`, `inline{calls=true}`, `inline-closures`, `inline` again for
-what these called, and `outline-closures`. What is left calls itself elsewhere than last, or is for another compiler.
+what these called, and `outline-closures`. What is left calls itself elsewhere than last, or is for another compiler. Where
+function values or data types are left, `partial-eval` finds out what cells and constructors hold, and the passes run again.
 
-Leaves alone: what each of these passes leaves alone: functions that a branch, a parameter, or a data type gives.
+Leaves alone: what each of these passes leaves alone: functions that a branch, a parameter, or a list of unknown length gives.
 
 Source: this project; code is generated for tensors.
 """
@@ -25,15 +26,23 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.functional import ClosureOp, GlobalVarOp
+from xrelay.dialects.core.adt import ConstructOp
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp
+from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.functional.eta_expand import EtaExpandPass
 from xrelay.transforms.functional.inline_closures import InlineClosuresPass
 from xrelay.transforms.functional.outline_closures import OutlineClosuresPass
+from xrelay.transforms.functional.partial_eval import PartialEvalPass
 from xrelay.transforms.functional.recursion_to_loops import RecursionToLoopsPass
+from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.promote_references import PromoteReferencesPass
+from xrelay.transforms.rules.called_bodies import named
+from xrelay.transforms.rules.inlining import compiler_of
 from xrelay.transforms.rules.pass_sequence import PassSequence
 
 
@@ -44,16 +53,49 @@ class ExpandFunctionsPass(PassSequence):
     name = "expand-functions"
 
     def steps(self) -> tuple[RelayPass, ...]:
-        return (
-            EtaExpandPass(expand_constructor=False),
-            RecursionToLoopsPass(),
-            InlinePass(calls=True),
-            InlineClosuresPass(),
-            InlinePass(calls=True),
-            OutlineClosuresPass(),
-        )
+        return (*_direct(), _EvaluateFunctions())
 
     def rewrite(self, op: ModuleOp) -> None:
         # Most programs are one function, in which there is nothing to do.
         if any(isinstance(each, func.CallOp | ClosureOp | GlobalVarOp) for each in walk(op)):
             super().rewrite(op)
+
+
+def _direct() -> tuple[RelayPass, ...]:
+    """What finds functions where they are called."""
+    return (
+        EtaExpandPass(expand_constructor=False),
+        RecursionToLoopsPass(),
+        InlinePass(calls=True),
+        InlineClosuresPass(primitive=True),
+        InlinePass(calls=True),
+        OutlineClosuresPass(),
+    )
+
+
+@dataclass(frozen=True)
+class _EvaluateFunctions(PassSequence):
+    """Finds functions in cells, tuples and data types, where the others have left some."""
+
+    name = "evaluate-functions"
+
+    def steps(self) -> tuple[RelayPass, ...]:
+        return (
+            PartialEvalPass(),
+            ToGraphNormalFormPass(),
+            DeadCodeEliminationPass(),
+            PromoteReferencesPass(),
+            *_direct(),
+        )
+
+    def rewrite(self, op: ModuleOp) -> None:
+        if any(map(_is_left, walk(op))):
+            super().rewrite(op)
+
+
+def _is_left(op: Operation) -> bool:
+    """Whether an operation calls a function value, but none of another compiler, or makes a value of a data type."""
+    if not isinstance(op, ApplyOp):
+        return isinstance(op, ConstructOp)
+    literal = named(op.function).owner
+    return not isinstance(literal, ClosureOp) or compiler_of(literal) is None

@@ -14,8 +14,8 @@
   brought the functions of the module to their calls.
 
 Leaves alone: literals that call themselves (`recursion-to-loops` comes first), those with type parameters, calls with
-other types than those of the parameters, functions for other compilers, and those of `relay.fused` and
-`relay.composite`. What a branch or a parameter gives is no literal.
+other types than those of the parameters, functions for other compilers, and, but for `primitive`, those of
+`relay.fused` and `relay.composite`. What a branch or a parameter gives is no literal.
 
 Source: beta reduction, which Relay's PartialEvaluate does along with much else.
 """
@@ -40,11 +40,15 @@ class InlineClosure(RewritePattern):
 
     operations: int
     """How many operations may be copied yet."""
+    primitive: bool
+    """Also of those of `relay.fused` and `relay.composite`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ApplyOp, rewriter: PatternRewriter, /) -> None:
         literal = named(op.function).owner
         if not isinstance(literal, ClosureOp) or not _fits(op, literal):
+            return
+        if not self.primitive and (keeps_function(literal) or COMPOSITE in literal.attributes):
             return
         names = _only_names(op.function)
         if names is not None:
@@ -72,9 +76,7 @@ def _fits(call: ApplyOp, literal: ClosureOp) -> bool:
     """Whether the body of a literal can take the place of a call."""
     if literal.recursive is not None or literal.type_params is not None:
         return False
-    if keeps_function(literal) or compiler_of(literal) is not None:
-        return False
-    if COMPOSITE in literal.attributes:
+    if compiler_of(literal) is not None:
         return False
     given, expected = ([value.type for value in values] for values in (call.args, literal.params))
     return given == expected and call.result.type == literal.yielded.type
@@ -99,9 +101,11 @@ class InlineClosuresPass(RelayPass):
 
     name = "inline-closures"
 
+    primitive: bool = False
+    """Whether the functions of `relay.fused` and `relay.composite` are literals like others."""
     max_operations: int = 100_000
     """Once this many operations were copied, calls of literals that are called elsewhere too stay."""
 
     def rewrite(self, op: ModuleOp) -> None:
         require_at_least(0, max_operations=self.max_operations)
-        PatternWalker(InlineClosure(self.max_operations)).rewrite_module(op)
+        PatternWalker(InlineClosure(self.max_operations, self.primitive)).rewrite_module(op)

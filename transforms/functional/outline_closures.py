@@ -47,6 +47,15 @@ from xrelay.transforms.rules.operands import exchange_operands
 
 
 @dataclass(frozen=True)
+class Uses:
+    """What a literal that is only called is used by."""
+
+    calls: list[ApplyOp]
+    names: list[LetOp]
+    """What names it, names of names behind these."""
+
+
+@dataclass(frozen=True)
 class OutlineClosuresPass(RelayPass):
     """Makes functions of the module of literals that are only called."""
 
@@ -62,9 +71,9 @@ class OutlineClosuresPass(RelayPass):
             # Those around others first: what they use of these are calls of functions then.
             for each in list(walk(function)):
                 if isinstance(each, ClosureOp) and not _stays(each):
-                    calls = _calls(each)
-                    if calls:
-                        op.body.block.add_op(_outlined(each, calls, next(names)))
+                    uses = _uses(each)
+                    if uses is not None and uses.calls:
+                        op.body.block.add_op(_outlined(each, uses, next(names)))
 
 
 def _stays(literal: ClosureOp) -> bool:
@@ -81,9 +90,9 @@ def _stays(literal: ClosureOp) -> bool:
     )
 
 
-def _calls(literal: ClosureOp) -> list[ApplyOp]:
-    """The calls of a literal; none where it is used otherwise, too."""
-    found: list[ApplyOp] = []
+def _uses(literal: ClosureOp) -> Uses | None:
+    """The calls and names of a literal; None where it is used otherwise, too."""
+    found = Uses([], [])
     values: list[SSAValue] = [literal.result]
     if literal.recursive is not None:
         values.append(literal.block.args[0])
@@ -92,17 +101,18 @@ def _calls(literal: ClosureOp) -> list[ApplyOp]:
         for use in value.uses:
             op = use.operation
             if isinstance(op, LetOp):
+                found.names.append(op)
                 values.append(op.result)
                 continue
             if not isinstance(op, ApplyOp) or use.index != 0:
-                return []
+                return None
             if [arg.type for arg in op.args] != expected or op.result.type != literal.yielded.type:
-                return []
-            found.append(op)
+                return None
+            found.calls.append(op)
     return found
 
 
-def _outlined(literal: ClosureOp, calls: list[ApplyOp], name: str) -> func.FuncOp:
+def _outlined(literal: ClosureOp, uses: Uses, name: str) -> func.FuncOp:
     """The function that a literal becomes, with calls of it in the place of those of the literal."""
     outside = values_from_outside(literal)
     block = literal.block
@@ -112,13 +122,13 @@ def _outlined(literal: ClosureOp, calls: list[ApplyOp], name: str) -> func.FuncO
         param.name_hint = value.name_hint
     inside = dict.fromkeys(walk(literal))
     exchange_operands(inside, dict(zip(outside, params, strict=True)))
-    for call in calls:
+    for call in uses.calls:
         taken = params if call in inside else outside
         new = func.CallOp(name, [*call.args, *taken], [call.result.type])
         new.location = call.location
-        function = call.function
         Rewriter.replace_op(call, new)
-        _erase_names(function)
+    for each in reversed(uses.names):
+        Rewriter.erase_op(each)
     if itself is not None:
         block.erase_arg(itself)
     end = block.last_op
@@ -131,10 +141,3 @@ def _outlined(literal: ClosureOp, calls: list[ApplyOp], name: str) -> func.FuncO
     function.location = literal.location
     Rewriter.erase_op(literal)
     return function
-
-
-def _erase_names(function: SSAValue) -> None:
-    """Erases the names of a function value that nothing uses any more."""
-    while isinstance(op := function.owner, LetOp) and not function.uses:
-        function = op.value
-        Rewriter.erase_op(op)
