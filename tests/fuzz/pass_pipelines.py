@@ -111,7 +111,8 @@ def random_spec(random: Random, names: Sequence[str]) -> str:
         for option, values in row(name).options.items()
         if random.random() < 0.6 or option == "targets"
     }
-    return spec_of(name, chosen)
+    needed = row(name).needed if random.random() < 0.5 else {}
+    return spec_of(name, {**needed, **chosen})
 
 
 def random_program(random: Random) -> ModuleOp | None:

@@ -102,7 +102,9 @@ ROWS: Mapping[str, PassRow] = {
     "defunctionalization": PassRow(theme="functions"),
     "dynamic-to-static": PassRow({"max-bytes": (64, 1 << 20)}, theme="dynamic"),
     "eta-expand": PassRow(
-        {"expand-constructor": FLAG, "expand-global-var": FLAG}, theme="functions"
+        {"expand-constructor": FLAG, "expand-global-var": FLAG},
+        theme="functions",
+        needed={"expand-constructor": True, "expand-global-var": True},
     ),
     "extract-fused-functions": PassRow(apart="leaves functions that nothing calls"),
     "extract-intermediate-expr": PassRow(apart="returns something else"),
