@@ -44,7 +44,7 @@ class ShapeResolution(TypeInference):
     def __init__(self, module: ModuleOp, fold: FoldOperator):
         super().__init__(module)
         fold = replace(fold, retype=partial(self.refine, says="its constant gives"))
-        self.fold = GreedyRewritePatternApplier([fold, FoldBranch()])
+        self.fold = GreedyRewritePatternApplier([fold, FoldBranch()], dce_enabled=False)
 
     def result_types(self, op: Operation) -> Sequence[Attribute] | None:
         branch = taken_branch(op)

@@ -15,6 +15,7 @@ from rich.table import Table
 import tests.fuzz
 from tests.fuzz import findings
 from tests.fuzz.findings import Report
+from tests.fuzz.pass_rows import pass_names
 from tests.fuzz.pool import Pool
 from tests.fuzz.progress import rate, shown
 from tests.fuzz.registry import FUZZERS, fuzzer
@@ -37,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.list:
         print(*FUZZERS, sep="\n")
         return 0
+    if options.passes and options.fuzzer != ["single-passes"]:
+        parser.error("--passes is for --fuzzer single-passes")
     if options.replay:
         for path in options.replay:
             if fuzzer_of(path, options.fuzzer) not in FUZZERS:
@@ -54,6 +57,13 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m tests.fuzz", description=tests.fuzz.__doc__)
     parser.add_argument(
         "--fuzzer", type=names, default=list(FUZZERS), metavar="NAME,…", help="default: all"
+    )
+    parser.add_argument(
+        "--passes",
+        type=passes,
+        default=(),
+        metavar="NAME,…",
+        help="the passes of --fuzzer single-passes; default: all",
     )
     parser.add_argument("--cases", type=int, help="of each fuzzer; default: as time allows")
     parser.add_argument(
@@ -82,6 +92,15 @@ def names(text: str) -> list[str]:
     return chosen
 
 
+def passes(text: str) -> list[str]:
+    """The passes that an option names."""
+    chosen = text.split(",")
+    for name in chosen:
+        if name not in pass_names():
+            raise argparse.ArgumentTypeError(f"'{name}' is no pass whose meaning is compared")
+    return chosen
+
+
 def fuzzer_of(path: Path, chosen: Sequence[str]) -> str:
     """The name of the fuzzer that an input is for: that of its folder, if none is chosen."""
     return chosen[0] if len(chosen) == 1 else path.resolve().parent.name
@@ -107,6 +126,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         for name in options.fuzzer:
             report = Report(fuzzer(name))
+            report.fuzzer.passes = options.passes
             reports.append(report)
             report.fuzzer.prepare()
             start = time.monotonic()

@@ -40,6 +40,8 @@ class Fuzzer:
 
     quick: ClassVar[int] = 120
     """The cases that `make test` runs."""
+    passes: Sequence[str] = ()
+    """The passes that programs go through, one each, where somebody chooses them; all if there are none."""
 
     def prepare(self) -> None:
         """Imports what is needed, and reads what inputs are made of. Runs once, before all cases."""

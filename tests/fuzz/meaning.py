@@ -75,6 +75,14 @@ class Meaning:
         return None
 
 
+def same_program(one: ModuleOp, other: ModuleOp) -> bool:
+    """Whether two programs are equal, the types of results included, of which structural equivalence says nothing."""
+    return one.is_structurally_equivalent(other) and all(
+        each.result_types == same.result_types
+        for each, same in zip(one.walk(), other.walk(), strict=True)
+    )
+
+
 def signature(module: ModuleOp) -> list[Attribute]:
     """The types of the parameters and results of the main function."""
     type_ = entry_function(module).function_type

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import DiagnosticException
 
 from tests.fuzz.fuzzer import Fuzzer, Reductions
-from tests.fuzz.meaning import Meaning
+from tests.fuzz.meaning import Meaning, same_program
 from tests.fuzz.onnx.graphs import random_model
 from tests.fuzz.pass_rows import pass_names, register_compilers, row, spec_of
 from xrelay.analysis.facts.ports import entry_function
@@ -86,7 +86,7 @@ class PassPipelineFuzzer(Fuzzer):
         for each in passes_of(payload):
             before = module.clone()
             each.apply(context(), module)
-            if not before.is_structurally_equivalent(module):
+            if not same_program(before, module):
                 Meaning(before, inputs).require_same(each, module)
 
     def reductions(self, payload: bytes) -> Reductions:
@@ -111,7 +111,8 @@ def random_spec(random: Random, names: Sequence[str]) -> str:
         for option, values in row(name).options.items()
         if random.random() < 0.6 or option == "targets"
     }
-    return spec_of(name, chosen)
+    needed = row(name).needed if random.random() < 0.5 else {}
+    return spec_of(name, {**needed, **chosen})
 
 
 def random_program(random: Random) -> ModuleOp | None:

@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
+
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler, SupportedOperators
 from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.analysis.patterns.language import is_op, wildcard
+from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.tools.universe import XRELAY_UNIVERSE
 
 Options = Mapping[str, Sequence[Any]]
@@ -27,9 +30,9 @@ class PassRow:
     before: tuple[str, ...] = ()
     """What makes programs in which it finds something to do."""
     theme: str = ""
-    """What most of the programs are about in which it finds something to do."""
+    """What most of the programs are about in which it finds something to do: of all themes, or of `themes`."""
     is_idle: bool = False
-    """Whether it finds nothing to do in programs of the themes."""
+    """Whether it finds nothing to do in any program."""
     settles: bool = True
     """Whether it finds nothing to do in what it leaves."""
     keeps_special: bool = True
@@ -57,12 +60,18 @@ ROWS: Mapping[str, PassRow] = {
     "alter-op-layout": PassRow(
         {"lanes": (4, 8, 16), "target": ("'cpu'", "'llvm'")}, theme="images"
     ),
-    "annotate-memory-scope": PassRow({"default-device": (1, 4)}, is_idle=True),
+    "annotate-memory-scope": PassRow(
+        {"default-device": (1, 4), "limit": (5, 10)},
+        before=("fuse-ops",),
+        theme="textures",
+        needed={"default-device": 4},
+    ),
     "annotate-target": PassRow({"targets": COMPILERS, "annotate-non-call-ops": FLAG}),
     "apply-fusion-plan": PassRow(apart="needs the file of a plan"),
     "apply-placement": PassRow(apart="needs the file of a plan"),
     "canonicalize-matmul": PassRow(theme="matrices"),
-    "check-exhaustiveness": PassRow(is_idle=True),
+    # It reports what it finds, and rewrites nothing.
+    "check-exhaustiveness": PassRow(is_idle=True, theme="functions"),
     "combine-parallel-batch-matmul": PassRow(
         {"min-num-branches": (2, 3), "rules": RULES}, theme="matrices"
     ),
@@ -90,16 +99,20 @@ ROWS: Mapping[str, PassRow] = {
     "cpu-pipeline": PassRow({"lanes": (4, 8, 16)}, settles=False, keeps_special=False),
     "dead-code-elimination": PassRow({"ignore-impurity": FLAG, "inline-once": FLAG}),
     "defuse-ops": PassRow({"include-composite": FLAG}, before=("fuse-ops",)),
-    "defunctionalization": PassRow(is_idle=True),
-    "dynamic-to-static": PassRow({"max-bytes": (64, 1 << 20)}, is_idle=True),
-    "eta-expand": PassRow({"expand-constructor": FLAG, "expand-global-var": FLAG}, is_idle=True),
+    "defunctionalization": PassRow(theme="functions"),
+    "dynamic-to-static": PassRow({"max-bytes": (64, 1 << 20)}, theme="dynamic"),
+    "eta-expand": PassRow(
+        {"expand-constructor": FLAG, "expand-global-var": FLAG},
+        theme="functions",
+        needed={"expand-constructor": True, "expand-global-var": True},
+    ),
     "extract-fused-functions": PassRow(apart="leaves functions that nothing calls"),
     "extract-intermediate-expr": PassRow(apart="returns something else"),
     "fake-quantization-to-integer": PassRow(
         apart="rounds to integers in between; test_quantize.py bounds how far results move"
     ),
     "first-order-gradient": PassRow(apart="functions return more"),
-    "flatten-atrous-conv": PassRow(is_idle=True),
+    "flatten-atrous-conv": PassRow(theme="atrous"),
     "fold-constant": PassRow({"max-bytes": (64, 1 << 20), "fold-qnn": FLAG}),
     "fold-explicit-padding": PassRow(theme="images"),
     "fold-scale-axis": PassRow(
@@ -126,10 +139,10 @@ ROWS: Mapping[str, PassRow] = {
             "rules": (*RULES, "'extended'"),
         }
     ),
-    "infer-type": PassRow(is_idle=True),
+    "infer-type": PassRow(theme="open types"),
     "inline": PassRow({"calls": FLAG}, before=PARTITIONS),
     "inline-compiler-functions": PassRow(before=PARTITIONS),
-    "lambda-lift": PassRow(is_idle=True),
+    "lambda-lift": PassRow(theme="functions"),
     "layout-rewrite": PassRow(
         {
             "weights": (
@@ -149,20 +162,23 @@ ROWS: Mapping[str, PassRow] = {
     # Weights, which inputs can be, meet zeros around the images that the original does not have.
     "legalize-convolutions": PassRow(theme="images", keeps_special=False),
     "legalize-layouts": PassRow(theme="images"),
-    "legalize-quantized-conversions": PassRow(is_idle=True),
-    "legalize-quantized-products": PassRow({"rules": RULES}, is_idle=True),
+    "legalize-quantized-conversions": PassRow(theme="quantized"),
+    "legalize-quantized-products": PassRow({"rules": RULES}, theme="quantized"),
     "manifest-alloc": PassRow({"reuse": FLAG}, before=("fuse-ops",)),
     "manifest-lifetimes": PassRow(before=("to-a-normal-form",)),
     "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
     "merge-composite": PassRow({"targets": COMPILERS}),
     "outline-compiler-functions": PassRow(before=(*PARTITIONS, "inline")),
     "outline-default-regions": PassRow(before=PARTITIONS),
-    "partial-eval": PassRow({"max-bytes": (64, 1 << 20), "max-operations": (0, 100_000)}),
+    # Another run expands recursion once more.
+    "partial-eval": PassRow(
+        {"max-bytes": (64, 1 << 20), "max-operations": (0, 100_000)}, settles=False
+    ),
     "partition-graph": PassRow({"bind-constants": FLAG}, before=REGIONS),
     "plan-devices": PassRow({"default-device": (1, 2)}),
     "qnn-legalize": PassRow(
         {"target": ("'arm'", "'arm-dotprod'", "'cuda'", "'generic'", "'x86'", "'x86-vnni'")},
-        is_idle=True,
+        theme="quantized",
     ),
     "recognize-bias-add": PassRow(before=("canonicalize-ops",)),
     "recognize-operators": PassRow(
@@ -175,22 +191,25 @@ ROWS: Mapping[str, PassRow] = {
     "relay-opt-level-1": PassRow(keeps_special=False),
     "relay-opt-level-2": PassRow(keeps_special=False),
     "relay-opt-level-3": PassRow(keeps_special=False),
-    "relay-to-tir": PassRow(is_idle=True),
+    "relay-to-tir": PassRow(before=(*PARTITIONS, "inline")),
     "remove-standalone-reshapes": PassRow(before=("fuse-ops",)),
-    "remove-unused-functions": PassRow(before=PARTITIONS, is_idle=True),
+    "remove-unused-functions": PassRow(theme="functions"),
     "select-strategies": PassRow(before=("cpu-pipeline", "fuse-ops"), takes_scopes=False),
     "simplify-expr": PassRow({"reassociate": FLAG, "rules": RULES}, keeps_special=False),
     "simplify-fc-transpose": PassRow(apart="changes the parameters"),
     "simplify-inference": PassRow({"keep-norms": FLAG}, theme="images", keeps_special=False),
     "sink-reshape": PassRow(theme="matrices"),
-    "split-args": PassRow({"max-function-args": (3, 4, 8)}, is_idle=True),
+    "split-args": PassRow(
+        {"max-function-args": (3, 4, 8)}, theme="joins", needed={"max-function-args": 3}
+    ),
     "store-rounded": PassRow(apart="rounds; test_precision.py says how far results move"),
-    "to-basic-block-normal-form": PassRow(is_idle=True),
+    "to-basic-block-normal-form": PassRow(theme="functions"),
     "to-cps": PassRow(apart="functions take more"),
     "to-mixed-precision": PassRow(
         apart="computes with fewer bits; test_quantize.py runs it with more"
     ),
-    "un-cps": PassRow(is_idle=True),
+    # Loops are refused by the pass before it.
+    "un-cps": PassRow(before=("to-cps",), theme="calls", takes_scopes=False),
 }
 """By the name of the pass."""
 
@@ -229,8 +248,22 @@ def option_text(value: Any) -> str:
     return re.sub(r"[()]|,(?=\))", "", str(value)).replace("'", '"')
 
 
+def lowered(module: ModuleOp) -> bool:
+    """Sums the other way round, in functions without products, which are left to the compiler."""
+    ops = list(module.walk())
+    if any(isinstance(op, MultiplyOp) for op in ops):
+        return False
+    for op in ops:
+        if isinstance(op, AddOp):
+            op.operands = op.operands[::-1]
+    return True
+
+
 def register_compilers() -> None:
-    """Two compilers that share some operators, and know some chains as one operator."""
+    """
+    Two compilers that share some operators, and know some chains as one operator. The first has this project compile
+    some of its functions.
+    """
     patterns = {
         "first": CompositePattern("first.add_relu", is_op("nn.relu")(wildcard() + wildcard())),
         "second": CompositePattern("second.scale_add", wildcard() * wildcard() + wildcard()),
@@ -241,4 +274,5 @@ def register_compilers() -> None:
     }
     for name, pattern in patterns.items():
         supported = SupportedOperators(frozenset(operators[name].split()))
-        REGISTRY.register(Compiler(name, supported, (pattern,)))
+        hook = lowered if name == "first" else None
+        REGISTRY.register(Compiler(name, supported, (pattern,), lower=hook))

@@ -2,8 +2,8 @@
 Random relay programs through one pass: with NaN, infinities and the extremes of integers, numbers and empty tensors, and
 a second run.
 
-A case is the text of a program whose first line names the pass. The programs are those in which it finds something to do:
-passes that have to run before it have done so. What is special about a pass stands in `pass_rows.py`.
+A case is the text of a program whose first line names the pass, behind those that have to run before it. The programs are
+those in which it finds something to do. What is special about a pass stands in `pass_rows.py`.
 """
 
 from collections.abc import Iterable
@@ -22,12 +22,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Use
 from xdsl.passes import ModulePass
 
+from tests.fuzz import themes
 from tests.fuzz.fuzzer import Difference
-from tests.fuzz.meaning import Meaning
+from tests.fuzz.meaning import Meaning, same_program
 from tests.fuzz.pass_pipelines import (
     FIRST_LINE,
     PassPipelineFuzzer,
-    parsed,
     passes_of,
     random_program,
     random_spec,
@@ -39,12 +39,16 @@ from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import context, parse_program
 
 SPECIAL = KINDS.index("special")
+OWN = 0.7
+"""The share of programs of the theme of a pass that has one, among those for it."""
+ANY = 0.1
+"""The share of programs of the themes of other passes, among the others."""
 CORNERS = 0.4
 """The share of programs with numbers and empty tensors."""
 ATTRIBUTES = 0.4
 """The share of programs that are about attributes of operators."""
 SCOPES = (0, 0, 0, 1, 2)
-"""How many scopes these and those before get."""
+"""How many scopes these two get."""
 
 
 shared_context = cache(context)
@@ -59,33 +63,41 @@ class SinglePassFuzzer(PassPipelineFuzzer):
 
     def generate(self, random: Random) -> bytes:
         """A program with its pass."""
-        spec = random_spec(random, pass_names())
+        spec = random_spec(random, self.passes or pass_names())
+        known = row(spec.partition("{")[0])
         while True:
-            module = small_program(random, row(spec.partition("{")[0]).theme)
+            module = small_program(random, known.theme)
             if module is not None:
                 break
-        for each in row(spec.partition("{")[0]).before:
-            applied(each, module)
-        return f"{FIRST_LINE}{spec}\n{with_inline_weights(module)!s}\n".encode()
+        passes = ",".join((*known.before, spec))
+        return f"{FIRST_LINE}{passes}\n{with_inline_weights(module)!s}\n".encode()
 
     def check(self, payload: bytes, folder: Path) -> None:
-        """Raises Difference when the pass leaves another meaning, or something to do."""
+        """Raises Difference when the last pass leaves another meaning, or something to do."""
         module = parse_program(payload, "program.mlir", context())
         module.verify()
-        (step,) = passes_of(payload)
+        *others, step = passes_of(payload)
         meaning = Meaning(module, inputs_of(module))
-        check_alone(step, meaning, module, module.clone(), kinds_of(step.name))
+        before = module.clone()
+        for each in others:
+            each.apply(shared_context(), before)
+            before.verify()
+        check_alone(step, meaning, before, before.clone(), kinds_of(step.name))
 
 
 def small_program(random: Random, theme: str) -> ModuleOp | None:
     """A program of few operations, a copy, as operators that were refused still count as uses; None if there is none."""
+    own = (theme,) if theme in themes.THEMES else tuple(themes.THEMES)
+    if random.random() < (OWN if theme in themes.THEMES else ANY):
+        chosen, dtype = random.choice(own), random.choice(ALL_DTYPES)
+        return themes.THEMES[chosen](random.randrange(10**6), dtype, random.randint(1, 8)).clone()
     share, seed = random.random(), random.randrange(10**6)
     if share >= CORNERS + ATTRIBUTES:
         return random_program(random)
     if share < CORNERS:
         module = corner_program(seed, random.choice(ALL_DTYPES)).module().clone()
     else:
-        chosen = theme if theme and random.random() < 0.7 else random.choice(THEMES)
+        chosen = theme if theme in THEMES and random.random() < OWN else random.choice(THEMES)
         size = random.randint(2, 8)
         module = attribute_program(seed, chosen, random.choice(DTYPES), size).module().clone()
     for _ in range(random.choice(SCOPES)):
@@ -112,14 +124,6 @@ def kinds_of(name: str) -> range:
     return range(len(KINDS) if row(name).keeps_special else SPECIAL)
 
 
-def applied(spec: str, module: ModuleOp) -> ModuleOp:
-    """A program after passes, verified after each."""
-    for each in parsed(spec):
-        each.apply(shared_context(), module)
-        module.verify()
-    return module
-
-
 def check_alone(
     step: ModulePass,
     meaning: Meaning,
@@ -132,12 +136,12 @@ def check_alone(
     mean the same afterwards, or a second run changes more.
     """
     step.apply(shared_context(), module)
-    if before.is_structurally_equivalent(module):
+    if same_program(before, module):
         return False
     meaning.require_same(step, module, wanted)
     if row(step.name).settles:
         once = module.clone()
         step.apply(shared_context(), module)
-        if not once.is_structurally_equivalent(module):
+        if not same_program(once, module):
             raise Difference(f"{step.name}: a second run changes more")
     return True

@@ -13,7 +13,7 @@ convolution, to which that of the image is added. Crops take away what would be 
 The convolution is `relay.nn.conv2d` or `relay.qnn.conv2d` with axes N, H, W, C in this order and steps of 1. What
 stays: blocks that differ between the two, or of another number of axes; images padded with what the convolution does
 not pad with (0, or the zero point of a quantised image); crops of more than what is padded in front; results that
-others use; an operator in between; bodies of `relay.fused` and `relay.composite`.
+others use; an operator in between; images that crops leave nothing of; bodies of `relay.fused` and `relay.composite`.
 
 Source: Relay's FlattenAtrousConv, which pads as "SAME" does, whatever paddings and crops say; here these decide.
 """
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.utils.exceptions import VerifyException
 
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
@@ -86,9 +87,12 @@ def dilated(op: BatchToSpaceNDOp, emit: Emitter) -> SSAValue | None:
         properties=conv.properties | properties,
         attributes=conv.attributes.copy(),
     )
-    if new.infer_type() != op.result.type:
+    try:
+        fits = new.infer_type() == op.result.type
+    except VerifyException:
+        # Crops left nothing of the image, which has no room for the weight.
         return None
-    return emit(new)
+    return emit(new) if fits else None
 
 
 class FlattenConvolution(RewritePattern):

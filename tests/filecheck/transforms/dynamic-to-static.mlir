@@ -105,3 +105,15 @@ func.func @through_a_call(%x: tensor<6xf32>) -> tensor<?x1xi32> {
 func.func @takes_any(%x: tensor<?x1xi32>) -> tensor<?x1xi32> {
   func.return %x : tensor<?x1xi32>
 }
+
+// What nothing uses is computed as well, so that a second run changes nothing.
+// CHECK-LABEL: func.func @unused
+// CHECK-NEXT: relay.constant dense<0> : tensor<i32>
+// CHECK-NEXT: relay.dyn.ones
+func.func @unused(%n: tensor<2xi64>) -> tensor<?x?xf32> {
+  %0 = relay.constant dense<-2> : tensor<i32>
+  %1 = relay.constant dense<2> : tensor<i32>
+  %2 = relay.add %0, %1 : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %3 = relay.dyn.ones %n {dtype = f32} : (tensor<2xi64>) -> tensor<?x?xf32>
+  func.return %3 : tensor<?x?xf32>
+}

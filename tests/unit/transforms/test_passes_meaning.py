@@ -15,6 +15,7 @@ from guards.passes import GuardGraph, results_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from tests.fuzz import themes
 from tests.fuzz.fuzzer import Difference
 from tests.fuzz.meaning import Meaning
 from tests.fuzz.pass_pipelines import parsed
@@ -28,6 +29,10 @@ PROGRAMS = 200
 """The programs of a pass; `make fuzz` tries more."""
 LARGE = 15
 """The large ones among them, at least, which are run on all kinds of inputs; the others are run on one kind."""
+THEMED_SIZE = 6
+"""The operators of large programs of themes that only some passes are about."""
+THEMED = 60
+"""The small ones that each of these passes gets."""
 SCOPED, SHARE = 96, 6
 """Programs with scopes, of which each pass gets every sixth, another one than its neighbours."""
 
@@ -86,10 +91,24 @@ def scoped_programs() -> tuple[Program, ...]:
     return tuple(found)
 
 
+@cache
+def themed_programs(theme: str, size: int, count: int) -> tuple[Program, ...]:
+    """Of a theme that only some passes are about, and of all dtypes."""
+    make, seeds = themes.THEMES[theme], range(count)
+    dtypes = [ALL_DTYPES[seed % len(ALL_DTYPES)] for seed in seeds]
+    return tuple(
+        program(theme, f"{theme} {dtype} {seed}", make(seed, dtype, size), seed)
+        for seed, dtype in zip(seeds, dtypes, strict=True)
+    )
+
+
 def programs_for(name: str) -> Iterator[Program]:
     """Large programs of all themes and dtypes, without end; two of three are of the theme of a pass that has one."""
-    own = [each for each in large_programs() if each.theme == row(name).theme]
-    others = [each for each in large_programs() if each.theme != row(name).theme]
+    theme = row(name).theme
+    own = [each for each in large_programs() if each.theme == theme]
+    if theme in themes.THEMES:
+        own = [*themed_programs(theme, THEMED_SIZE, len(STOCK))]
+    others = [each for each in large_programs() if each.theme != theme]
     rng = np.random.default_rng(11)
     orders = [[stock[i] for i in rng.permutation(len(stock))] for stock in (own or others, others)]
     number = 0
@@ -164,9 +183,11 @@ def check_each(name: str, programs: Iterable[Program]) -> None:
 @pytest.mark.parametrize("name", pass_names())
 def test_results_of_small_programs_stay(name: str):
     scoped = len(scoped_programs_for(name)) if row(name).takes_scopes else 0
-    count = PROGRAMS - large_count(name) - scoped
+    theme = row(name).theme
+    own = themed_programs(theme, 3, THEMED) if theme in themes.THEMES else ()
+    count = PROGRAMS - large_count(name) - scoped - len(own)
     assert len(small_programs()) >= count
-    check_each(name, small_programs()[:count])
+    check_each(name, (*own, *small_programs()[:count]))
 
 
 @pytest.mark.slow
