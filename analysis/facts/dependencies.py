@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -23,7 +24,7 @@ class Dependencies:
     """For operations with effects: the last one with effects before it in its block."""
 
     @classmethod
-    def of_function(cls, function: func.FuncOp | CompositeOp, effects: Effects) -> "Dependencies":
+    def of_function(cls, function: func.FuncOp | CompositeOp, effects: Effects) -> Self:
         """The dependencies within `function`."""
         found = cls(function, effects)
         last: dict[Block, Operation] = {}
