@@ -37,23 +37,21 @@ module and constructors are names already.
 Source: Relay's ToANormalForm.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects import func, scf, tensor
+from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import Within, belongs_to_backend
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import ConstructorOp
 from xrelay.dialects.core.device import OnDeviceOp
-from xrelay.dialects.core.functional import ApplyOp, GlobalVarOp, LetOp
-from xrelay.dialects.core.references import RefWriteOp
+from xrelay.dialects.core.functional import GlobalVarOp, LetOp
 from xrelay.dialects.core.values import CompositeOp, FusedOp
 from xrelay.transforms.rules.called_bodies import call_by_value, keeps_function
 from xrelay.transforms.rules.functional.devices import (
@@ -63,6 +61,7 @@ from xrelay.transforms.rules.functional.devices import (
     on_device_of,
     surrounding_devices,
 )
+from xrelay.transforms.rules.functional.evaluation_order import EvaluationOrder
 
 ATOMS = (ConstructorOp, GlobalVarOp, LetOp, tensor.ExtractOp)
 """Operations that are names of something, and the one that makes the condition of a branch of a tensor."""
@@ -83,36 +82,6 @@ class _Scope:
         """The `let`s that the block had."""
         self.named: list[SSAValue] = []
         """The values that have got a name in this scope."""
-
-
-class EvaluationOrder(Dependencies):
-    """
-    The order in which the original gives names: what it calls is visited behind the arguments, what is written before the
-    reference, and a branch from its end: the second, the first, the condition.
-    """
-
-    def used(self, op: Operation) -> Sequence[SSAValue]:
-        if isinstance(op, ApplyOp | RefWriteOp):
-            return (*op.operands[1:], op.operands[0])
-        return super().used(op)
-
-    def direct(self, op: Operation) -> list[Operation]:
-        found = super().direct(op)
-        if not isinstance(op, scf.IfOp):
-            return found
-        regions = (op.false_region, op.true_region)
-        inside = [each for region in regions for each in found if each.parent_region() is region]
-        return [*inside, *(each for each in found if each.parent_op() is not op)]
-
-    def put(self) -> None:
-        """Puts the operations of each block in this order."""
-        for op in self.visited():
-            block = op.parent
-            assert block is not None
-            last = block.last_op
-            if last is not None and op is not last:
-                op.detach()
-                block.insert_op_before(op, last)
 
 
 class Names:

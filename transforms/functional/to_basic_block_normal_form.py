@@ -24,7 +24,7 @@ On which device such a value is follows from what is around its first use, a `re
                                                          …
 
 A value that has a name and gets another one before it is used is known by the last: behind `%y = relay.let %x`, uses of
-`%x` are of `%y`.
+`%x` are of `%y`. Operations of such a function stand in the order in which Relay visits them.
 
 What stays: values that one scope uses; values with a name; `relay.fused`, `relay.composite` and functions for other
 compilers.
@@ -40,7 +40,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
@@ -48,6 +47,7 @@ from xrelay.dialects.core.adt import ConstructorOp
 from xrelay.dialects.core.device import VirtualDeviceAttr
 from xrelay.dialects.core.functional import GlobalVarOp, LetOp
 from xrelay.transforms.rules.functional.devices import on_device_of, surrounding_devices
+from xrelay.transforms.rules.functional.evaluation_order import EvaluationOrder
 
 NAMES = (ConstructorOp, GlobalVarOp, LetOp)
 """Operations whose results are names."""
@@ -90,6 +90,11 @@ def bind_shared(op: Operation, devices: dict[Operation, VirtualDeviceAttr]) -> N
             use.operation.operands[use.index] = let.result
 
 
+def is_second_name(op: Operation) -> bool:
+    """Whether an operation binds what has a name."""
+    return isinstance(op, LetOp) and isinstance(op.value.owner, Block | LetOp)
+
+
 def use_last_names(ops: Sequence[Operation]) -> None:
     """Uses of a name that are behind another `let` of it become uses of that, if none is in front of it."""
     place = {op: i for i, op in enumerate(ops)}
@@ -101,11 +106,7 @@ def use_last_names(ops: Sequence[Operation]) -> None:
         return around is not None and place[around] > place[let]
 
     for op in ops:
-        if (
-            isinstance(op, LetOp)
-            and op.value not in used
-            and isinstance(op.value.owner, Block | LetOp)
-        ):
+        if isinstance(op, LetOp) and is_second_name(op) and op.value not in used:
             op.value.replace_uses_with_if(
                 op.result, lambda use, let=op: is_behind(use.operation, let)
             )
@@ -123,9 +124,13 @@ class ToBasicBlockNormalFormPass(RelayPass):
         for function in op.body.ops:
             if not isinstance(function, func.FuncOp) or keeps_body(function):
                 continue
-            devices = surrounding_devices(Dependencies.of_function(function, effects))
+            order = EvaluationOrder.of_function(function, effects)
+            devices = surrounding_devices(order)
             ops = operations_within(function)
-            use_last_names(ops)
+            if any(map(is_second_name, ops)):
+                order.put()
+                ops = operations_within(function)
+                use_last_names(ops)
             for each in ops:
                 if not isinstance(each, NAMES):
                     bind_shared(each, devices)

@@ -62,7 +62,7 @@ func.func @keep_names(%x: tensor<2xf32>, %c: i1) -> tensor<2xf32> {
 // CHECK-NEXT:   scf.yield [[B]]
 // CHECK-NEXT: }
 // CHECK-NEXT: [[S:%.*]] = relay.add [[A]], %y :
-// CHECK-NEXT: relay.add [[S]], [[I]] :
+// CHECK-NEXT: relay.add [[I]], [[S]] :
 func.func @last_name(%x: tensor<2xf32>, %y: tensor<2xf32>, %c: i1) -> tensor<2xf32> {
   %a = relay.let %x : (tensor<2xf32>) -> tensor<2xf32>
   %0 = scf.if %c -> (tensor<2xf32>) {
@@ -72,18 +72,31 @@ func.func @last_name(%x: tensor<2xf32>, %y: tensor<2xf32>, %c: i1) -> tensor<2xf
     scf.yield %y : tensor<2xf32>
   }
   %1 = relay.add %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  %2 = relay.add %1, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %2 = relay.add %0, %1 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
 
-// It was used before.
+// What is used before is so where it is visited before: by a let in front.
 // CHECK-LABEL: func.func @keep_first_name
 // CHECK-NEXT: [[E:%.*]] = relay.exp %x :
+// CHECK-NEXT: [[N:%.*]] = relay.let [[E]] :
 // CHECK-NEXT: relay.let %x :
-// CHECK-NEXT: relay.add [[E]], %x :
+// CHECK-NEXT: relay.add [[N]], %x :
 func.func @keep_first_name(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  %n = relay.let %0 : (tensor<2xf32>) -> tensor<2xf32>
   %a = relay.let %x : (tensor<2xf32>) -> tensor<2xf32>
-  %1 = relay.add %0, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = relay.add %n, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
+}
+
+// What stands in front of the second name and is visited behind it uses that.
+// CHECK-LABEL: func.func @visited_later
+// CHECK-NEXT: [[A:%.*]] = relay.let %x :
+// CHECK-NEXT: [[E:%.*]] = relay.exp [[A]] :
+// CHECK-NEXT: func.return [[E]]
+func.func @visited_later(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  %a = relay.let %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
 }
