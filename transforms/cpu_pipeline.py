@@ -1,6 +1,23 @@
 """
 `cpu-pipeline`: what happens to a relay module before `fuse-ops`, when it is compiled for a CPU.
 
+    %w = relay.constant dense<0.5> : tensor<16x16x1x1xf32>
+    %s = relay.constant dense<2.0> : tensor<16xf32>
+    %t = relay.constant dense<0.0> : tensor<16xf32>
+    %0 = relay.nn.conv2d %x, %w
+    %1 = relay.nn.batch_norm %0, %s, %t, %s, %s {epsilon = 0.0}
+    %2 = relay.tuple_get_item %1[0]
+    %3 = relay.nn.relu %2
+    return %3
+                      │
+                      ▼
+    %0 = relay.constant dense<0.707106769> : tensor<16x16x1x1xf32>
+    %1 = relay.nn.conv2d %x, %0
+    %2 = relay.constant dense<-2.82842708> : tensor<16x1x1xf32>
+    %3 = relay.add %1, %2
+    %4 = relay.nn.relu %3
+    return %4
+
 `cpu_pipeline` lists the passes in order, each with the reason why it stands where it does; the pass of
 the same name runs them. docs/cpu-pipeline.md shows what becomes of a convolution network and of
 a transformer.

@@ -10,12 +10,12 @@ What is on a device (`relay.on_device`) stays there: operators see the constant 
 around a folded one.
 
 Leaves alone: copies between devices, dead code, operators without operands (`relay.zeros` is smaller than
-its elements), operators with side effects, the bodies of `relay.fused` and `relay.composite`, functions for
-other compilers, constants whose bytes did not come with the text, results of which the stated type leaves
-dimensions open (`infer-type` fills them in), results over `max-bytes` that are larger than what they are
-computed from, and results over 2 GiB. What is larger than `limit` fails the pass. Sizes are those of types
-that are inferred from the numbers in the operands too (`relay.arange`, `relay.dyn.*`), before anything is
-computed.
+its elements), `nn.dropout` (which is random while a model is trained; `simplify-inference` removes it), operators
+with side effects, the bodies of `relay.fused` and `relay.composite`, functions for other compilers, constants
+whose bytes did not come with the text, results of which the stated type leaves dimensions open (`infer-type` fills
+them in), results over `max-bytes` that are larger than what they are computed from, and results over 2 GiB. What is
+larger than `limit` fails the pass. Sizes are those of types that are inferred from the numbers in the operands too
+(`relay.arange`, `relay.dyn.*`), before anything is computed.
 
 Source: Relay's FoldConstant.
 """
@@ -43,6 +43,7 @@ from xrelay.dialects.core.device import DeviceOp, OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.dialects.nn.norm import DropoutOp
 from xrelay.dialects.shapes import is_addressable, shape_of
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.interpreters.constants import constant_ops, constant_value
@@ -69,7 +70,7 @@ class FoldOperator(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, RelayOp) or not op.operands or not is_side_effect_free(op):
             return
-        if isinstance(op, TupleOp | AnnotationOp | DeviceOp):
+        if isinstance(op, TupleOp | AnnotationOp | DeviceOp | DropoutOp):
             return
         if not self.fold_qnn and op.name.startswith("relay.qnn."):
             return

@@ -26,7 +26,10 @@ Where both directions scale a weight that is not constant, the next run puts the
 
 Where the scale is computed after a convolution, the way from there to the multiplication moves behind it.
 Reordering the multiplication rounds differently in the last places, and results that overflowed
-between may no longer do so; a NaN or an infinite input stays one unless the scale is 0.
+between may no longer do so; a NaN or an infinite input stays one unless the scale is 0. What is not constant
+is not known to be small, as in the original: weights times a large scale, and summands divided by a small one, may
+become infinite when the program runs, and zeros times these NaN. `constant-weights` refuses such scales, weights and
+summands.
 Leaves alone: infinite factors and NaN, factors that may make a constant infinite, integer arithmetic, scales along
 unknown dimensions, the bodies of `relay.fused` and `relay.composite` and functions for other compilers.
 

@@ -20,6 +20,11 @@ normalisation splits the channels by a reshape before, which is undone after. `k
 and `nn.l2_normalize` as they are, for code generators that have kernels for them. All four compute in f32
 where the data has fewer bits (in Relay in f16, whose largest number is soon less than a square).
 
+Batch normalisation rounds differently in the last places, and may overflow where it did not: `%x * %scale` and
+`mean * %scale` are computed instead of their difference, and are infinities of both signs, whose sum is NaN, where they
+are beyond the largest number of the type. As in the original this is not asked; with `keep-norms` a batch normalisation
+stays whose constants give an infinite scale or shift.
+
 Scale and shift are constants after `fold-constant`, when the statistics are. The statistics that a
 batch normalisation returns, and a dropout's mask, keep their operator. The bodies of
 `relay.fused` and `relay.composite` and functions for other compilers stay as they are.
@@ -30,6 +35,7 @@ Source: Relay's SimplifyInference.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import (
@@ -56,6 +62,7 @@ from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractO
 from xrelay.dialects.tensor.reduce import MeanOp, VarianceOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.unary import NegativeOp, SqrtOp
+from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.emitting import narrowed, widened
 from xrelay.transforms.rules.l2_normalization import l2_normalized
 from xrelay.transforms.rules.rewriting import Emitter, apply_rule
@@ -67,13 +74,31 @@ def along_axis(emit: Emitter, vector: SSAValue, axis: int, rank: int) -> SSAValu
     return emit(ExpandDimsOp(vector, 1, num_newaxis=following)) if following else vector
 
 
+def overflows(norm: BatchNormOp) -> bool:
+    """Whether the scale or the shift of a batch normalisation of constants is infinite or NaN."""
+    values = map(known_array, (norm.moving_var, norm.moving_mean, norm.gamma))
+    variance, mean, gamma = values
+    if variance is None or mean is None or gamma is None:
+        return False
+    with np.errstate(all="ignore"):
+        scale = 1 / np.sqrt(variance + variance.dtype.type(norm.epsilon.value.data))
+        scale = scale * gamma if norm.scale.value.data else scale
+        return not np.all(np.isfinite(scale) & np.isfinite(mean * scale))
+
+
+@dataclass(frozen=True)
 class ScaleAndShift(RewritePattern):
     """The first result of a batch normalisation."""
+
+    keep_overflowing: bool
+    """Leave those whose constants give an infinite scale or shift."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TupleGetItemOp, rewriter: PatternRewriter, /) -> None:
         norm = op.tuple_value.owner
         if not isinstance(norm, BatchNormOp) or op.index.value.data != 0:
+            return
+        if self.keep_overflowing and overflows(norm):
             return
         emit = Emitter()
         epsilon = emit.scalar(norm.epsilon.value.data, norm.data)
@@ -164,10 +189,13 @@ class SimplifyInferencePass(RelayPass):
     name = "simplify-inference"
 
     keep_norms: bool = False
-    """Leave layer, instance, group and L2 normalisation as they are."""
+    """
+    Leave layer, instance, group and L2 normalisation as they are, and batch normalisation where its constants give an
+    infinite scale or shift.
+    """
 
     def rewrite(self, op: ModuleOp) -> None:
-        patterns: list[RewritePattern] = [ScaleAndShift(), SkipDropout()]
+        patterns: list[RewritePattern] = [ScaleAndShift(self.keep_norms), SkipDropout()]
         if not self.keep_norms:
             patterns.extend((Standardize(), DivideByLength()))
         applier = Outside(keeps_body, GreedyRewritePatternApplier(patterns, dce_enabled=False))

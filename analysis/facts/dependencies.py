@@ -1,7 +1,8 @@
 """What has to come before an operation: operands, what its blocks contain, and earlier effects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -23,7 +24,7 @@ class Dependencies:
     """For operations with effects: the last one with effects before it in its block."""
 
     @classmethod
-    def of_function(cls, function: func.FuncOp | CompositeOp, effects: Effects) -> "Dependencies":
+    def of_function(cls, function: func.FuncOp | CompositeOp, effects: Effects) -> Self:
         """The dependencies within `function`."""
         found = cls(function, effects)
         last: dict[Block, Operation] = {}
@@ -36,13 +37,17 @@ class Dependencies:
             last[block] = op
         return found
 
+    def used(self, op: Operation) -> Sequence[SSAValue]:
+        """The operands of `op`, in the order in which they are visited."""
+        return op.operands
+
     def direct(self, op: Operation) -> list[Operation]:
         """
         The operations that have to come before `op`, each once: those of its operands first, then what its blocks
         hold, in the order of `_in_order`.
         """
         found: dict[Operation, None] = {}
-        for value in op.operands:
+        for value in self.used(op):
             if isinstance(value, OpResult):
                 found[value.op] = None
         if op in self.before:
@@ -59,18 +64,25 @@ class Dependencies:
         their blocks they stand: in each block from `let`s, effects and the result on, each after what it needs.
         Those that nothing in their block needs come last in it.
         """
-        found: dict[Operation, None] = {}
+        return list(self.reached())
+
+    def reached(self) -> dict[Operation, Operation | None]:
+        """The operations as `visited` has them, each with the one that first leads to it, if there is one."""
+        found: dict[Operation, Operation | None] = {}
+        origins: dict[Operation, Operation] = {}
         entered: set[Operation] = set()
         for block in self.function.body.blocks:
             pending = self._in_order(block)[::-1]
             while pending:
                 op = pending[-1]
                 if op in entered:
-                    found[pending.pop()] = None
+                    found[pending.pop()] = origins.get(op)
                 else:
                     entered.add(op)
-                    pending.extend(other for other in self.direct(op)[::-1] if other not in entered)
-        return list(found)
+                    left = [other for other in self.direct(op)[::-1] if other not in entered]
+                    origins.update(dict.fromkeys(left, op))
+                    pending.extend(left)
+        return found
 
     def _in_order(self, block: Block) -> list[Operation]:
         """

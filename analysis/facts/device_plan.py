@@ -24,7 +24,7 @@ from xrelay.analysis.facts.device_domains import Device, Domain, Unification, do
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag, one_block
 from xrelay.dialects.core.adt import ConstructorOp, MatchOp
-from xrelay.dialects.core.device import UNDECIDED, DeviceCopyOp, OnDeviceOp, VirtualDeviceAttr
+from xrelay.dialects.core.device import CPU, UNDECIDED, DeviceCopyOp, OnDeviceOp, VirtualDeviceAttr
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
 from xrelay.dialects.core.memory import AllocStorageOp, AllocTensorOp
 from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
@@ -60,18 +60,31 @@ def planned_operations(module: ModuleOp) -> list[Operation]:
     return found
 
 
-def device_attribute(op: Operation, name: str = DEVICE) -> VirtualDeviceAttr | None:
-    """The device that an attribute of `op` states."""
-    found = op.attributes.get(name)
-    return found if isinstance(found, VirtualDeviceAttr) else None
+def device_attribute(op: Operation) -> VirtualDeviceAttr | None:
+    """The device that an attribute of `op` states. Raises PassFailedException for an attribute that is none."""
+    return _device(op.attributes.get(DEVICE), lambda: _text(op))
 
 
 def parameter_device(function: func.FuncOp, number: int) -> VirtualDeviceAttr | None:
-    """The device that a parameter of a function states."""
+    """The device that a parameter of a function states. Raises PassFailedException for an attribute that is none."""
     if function.arg_attrs is None:
         return None
     found = function.arg_attrs.data[number].data.get(DEVICE)
-    return found if isinstance(found, VirtualDeviceAttr) else None
+    return _device(found, lambda: f"parameter {number} of {_text(function)}")
+
+
+def _device(found: Attribute | None, place: Callable[[], str]) -> VirtualDeviceAttr | None:
+    if found is None or isinstance(found, VirtualDeviceAttr):
+        return found
+    raise PassFailedException(
+        f"{place()}: {DEVICE!r} is {found}, expected a device as {VirtualDeviceAttr(CPU, 0)}"
+    )
+
+
+def _text(op: Operation) -> str:
+    """An operation in messages, a function by its name."""
+    text = operation_text(op)
+    return f"@{op.sym_name.data}, {text}" if isinstance(op, func.FuncOp) else text
 
 
 def yielded(block: Block) -> SSAValue | None:

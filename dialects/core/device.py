@@ -2,10 +2,11 @@
 
 from typing import Annotated, TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import AnyValue, Field, Flag, PropertyKind, operand, prop
@@ -45,6 +46,21 @@ class VirtualDeviceAttr(ParametrizedAttribute):
             StringAttr(memory_scope) if isinstance(memory_scope, str) else memory_scope,
             UnitAttr() if target is None else target,
         )
+
+    def verify(self) -> None:
+        for name, attr, least in (
+            ("device_type", self.device_type, CPU),
+            ("device_id", self.device_id, 0),
+        ):
+            found = attr.value.data
+            if found != UNDECIDED and found < least:
+                raise VerifyException(
+                    f"'{name}' of {self.name} is {found}, expected at least {least}, or {UNDECIDED} where it is not decided"
+                )
+        if not isinstance(self.target, UnitAttr | DictionaryAttr):
+            raise VerifyException(
+                f"'target' of {self.name} is {self.target}, expected a dictionary, or `unit` where it is not decided"
+            )
 
 
 Device: TypeAlias = Annotated[

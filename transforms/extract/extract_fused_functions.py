@@ -11,7 +11,7 @@
 Operators are simplified as in `simplify-inference` and fused as in `fuse-ops{opt-level=3}` before. What the program
 states as `relay.fused` already is among the functions. They come from the entry function and those that it calls, in the order of the
 program, and equal ones, names of values aside, are one. Nothing else stays but the definitions of data types: tuning and
-measuring see what there is to compile.
+measuring see what there is to compile. A module of such functions alone stays as it is.
 
 Source: Relay's ExtractFusedFunctions, which names them by their hash.
 """
@@ -28,6 +28,7 @@ from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.constants import number_of
 from xrelay.analysis.facts.names import fused_name, unused_name
 from xrelay.analysis.facts.ports import entry_function
+from xrelay.analysis.facts.scopes import has_flag
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp, FusedOp
@@ -47,6 +48,9 @@ class ExtractFusedFunctionsPass(RelayPass):
     name = "extract-fused-functions"
 
     def rewrite(self, op: ModuleOp) -> None:
+        stated = [each for each in op.ops if isinstance(each, func.FuncOp)]
+        if stated and all(has_flag(each, (PRIMITIVE,)) for each in stated):
+            return
         for each in (SimplifyInferencePass(), FuseOpsPass(opt_level=3)):
             each.rewrite(op)
         functions = list(fused_functions(op))

@@ -18,7 +18,8 @@ zeros and ones that escape, to operators, to functions of the module, out of it,
 
 Where both operands are known to be `Raw` nothing changes, and a program without zeros and ones stays as it is.
 
-As in the original, NaN and infinities times zeros are 0 afterwards, and −0 plus zeros is −0. Other than in the original,
+As in the original, NaN and infinities times zeros are 0 afterwards, and −0 plus zeros is −0: a gradient that is NaN because
+of such a product is a number. There is no option to keep them, as the products are what the pass removes. Other than in the original,
 `relay.zeros_like` is a `Zero` (there a `One`, which is added as if it were any tensor and multiplied as if it were ones).
 
 Refused: a reference or a data type with tensors inside that a function of the module takes or returns, as nothing could

@@ -161,6 +161,10 @@ class DesiredLayouts:
             name, *layouts = entry.removeprefix("relay.").split(":")
             if name not in known:
                 raise _refusal(entry, f"expected one of {', '.join(known)} and its layouts")
+            if known[name] in self.layouts:
+                raise _refusal(
+                    entry, f"expected one entry for {name}, whose layouts are stated before"
+                )
             self.layouts[known[name]] = CONVERTIBLE[known[name]].parse(name, entry, layouts)
         self.skip = frozenset(skip)
         self.count = 0

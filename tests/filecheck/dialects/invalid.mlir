@@ -1403,3 +1403,27 @@ func.func @alignment_of_storage(%n: tensor<i64>, %alignment: tensor<1xi64>) {
   %0 = relay.memory.alloc_storage %n, %alignment {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>} : (tensor<i64>, tensor<1xi64>) -> !relay.adt<@Storage, []>
   func.return
 }
+
+// -----
+
+// CHECK: 'device_type' of relay.virtual_device is 0, expected at least 1, or -1 where it is not decided
+func.func @device_type(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.on_device %x {virtual_device = #relay.virtual_device<0 : i64, 0 : i64, "", unit>} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: 'device_id' of relay.virtual_device is -2, expected at least 0, or -1 where it is not decided
+func.func @device_id(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.on_device %x {virtual_device = #relay.virtual_device<1 : i64, -2 : i64, "", unit>} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: 'target' of relay.virtual_device is "llvm", expected a dictionary, or `unit` where it is not decided
+func.func @device_target(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.on_device %x {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", "llvm">} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p 'combine-parallel-batch-matmul{min-num-branches=2}' %s | filecheck %s
+// RUN: xdsl-opt -p 'combine-parallel-batch-matmul{min-num-branches=2},combine-parallel-batch-matmul{min-num-branches=2}' %s | filecheck %s
 
 // CHECK-LABEL: func.func @batches
 // CHECK: relay.concatenate {{.*}} {axis = 1 : i64} : (tuple<tensor<2x5x3xf32>, tensor<2x6x3xf32>>) -> tensor<2x11x3xf32>

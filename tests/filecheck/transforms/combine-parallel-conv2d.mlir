@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p 'combine-parallel-conv2d{min-num-branches=2}' %s | filecheck %s
+// RUN: xdsl-opt -p 'combine-parallel-conv2d{min-num-branches=2},combine-parallel-conv2d{min-num-branches=2}' %s | filecheck %s
 // RUN: xdsl-opt -p 'combine-parallel-conv2d{min-num-branches=2 rules=cpu}' %s | filecheck %s --check-prefix=CPU
 
 // Of three convolutions two have kernels of the same size. Biases in front of the last axis stay with the original's rules.

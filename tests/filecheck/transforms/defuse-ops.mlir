@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p defuse-ops %s | filecheck %s
+// RUN: xdsl-opt -p defuse-ops,defuse-ops %s | filecheck %s
 
 // The bodies of relay.fused are put back in place.
 

@@ -271,3 +271,16 @@ func.func @keep_copy_and_dead_code(%x: tensor<f32>) -> tensor<f32> {
   %more = relay.sqrt %dead : (tensor<f32>) -> tensor<f32>
   return %copy : tensor<f32>
 }
+
+// What dropout gives is decided by simplify-inference.
+// CHECK-LABEL: func.func @keep_dropout
+// CHECK: [[D:%.*]] = relay.nn.dropout
+// CHECK-NEXT: [[X:%.*]] = relay.tuple_get_item [[D]][0]
+// CHECK-NEXT: relay.add [[X]],
+func.func @keep_dropout() -> tensor<2xf32> {
+  %one = relay.constant dense<1.0> : tensor<2xf32>
+  %0 = relay.nn.dropout %one : (tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %1 = relay.tuple_get_item %0[0] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %2 = relay.add %1, %one : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}

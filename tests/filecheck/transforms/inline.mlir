@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p inline %s | filecheck %s
+// RUN: xdsl-opt -p inline,inline %s | filecheck %s
 
 // Leaves first, along chains of functions; those that are not marked stay.
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

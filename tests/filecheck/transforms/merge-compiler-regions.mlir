@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p merge-compiler-regions %s | filecheck %s
+// RUN: xdsl-opt -p merge-compiler-regions,merge-compiler-regions %s | filecheck %s
 
 // O1 = abs, O2 = relu and O3 = add are for the compiler, X = tanh is not: O1 and O2 become one region,
 // O3 stays apart, as X lies between.

@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p 'outline-compiler-functions{compiler=a}' %s | filecheck %s
+// RUN: xdsl-opt -p 'outline-compiler-functions{compiler=a},outline-compiler-functions{compiler=a}' %s | filecheck %s
 
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %f = relay.closure attributes {Compiler = "a", global_symbol = "g"} : !relay.fn<(tensor<4xf32>) -> tensor<4xf32>> {

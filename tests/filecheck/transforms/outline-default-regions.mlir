@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p outline-default-regions %s | filecheck %s
+// RUN: xdsl-opt -p outline-default-regions,outline-default-regions %s | filecheck %s
 // RUN: xrelay-opt -p "outline-default-regions{function=other}" %s | filecheck %s --check-prefix OTHER
 // RUN: xrelay-opt -p "outline-default-regions{function=calls}" %s | filecheck %s --check-prefix CALLS
 // RUN: not xrelay-opt -p "outline-default-regions{function=nothing}" %s 2>&1 | filecheck %s --check-prefix NONE

@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p partition-graph %s | filecheck %s
+// RUN: xdsl-opt -p partition-graph,partition-graph %s | filecheck %s
 
 // Two outputs of one region are projections of one call. The same input twice is one parameter, and an
 // output that leaves twice is one result. Names of compilers become names of functions.

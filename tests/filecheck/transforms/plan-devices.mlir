@@ -116,3 +116,17 @@ func.func @blocks(%x: tensor<2xf32>) -> tensor<2xf32> {
 ^bb1(%y: tensor<2xf32>):
   func.return %y : tensor<2xf32>
 }
+
+// -----
+
+// CHECK: @stated_by_number, func.func{{.*}}: 'virtual_device' is 2 : i64, expected a device as #relay.virtual_device<1 : i64, 0 : i64, "", unit>
+func.func @stated_by_number(%x: tensor<2xf32>) -> tensor<2xf32> attributes {virtual_device = 2 : i64} {
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: parameter 1 of @parameter_by_name, func.func{{.*}}: 'virtual_device' is "cuda", expected a device as #relay.virtual_device<1 : i64, 0 : i64, "", unit>
+func.func @parameter_by_name(%x: tensor<2xf32>, %y: tensor<2xf32> {virtual_device = "cuda"}) -> tensor<2xf32> {
+  return %y : tensor<2xf32>
+}

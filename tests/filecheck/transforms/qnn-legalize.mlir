@@ -1,4 +1,5 @@
 // RUN: xrelay-opt -p 'qnn-legalize{target="x86-vnni"}' %s | filecheck %s --check-prefix VNNI
+// RUN: xrelay-opt -p 'qnn-legalize{target="x86-vnni"},qnn-legalize{target="x86-vnni"}' %s | filecheck %s --check-prefix VNNI
 // RUN: xrelay-opt -p 'qnn-legalize{target="x86"}' %s | filecheck %s --check-prefix SHORT
 // RUN: xrelay-opt -p qnn-legalize %s | filecheck %s --check-prefix KEEP
 // RUN: not xrelay-opt -p 'qnn-legalize{target="z80"}' %s 2>&1 | filecheck %s --check-prefix UNKNOWN

@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p 'remove-unused-functions{entry-functions=main,other}' %s | filecheck %s
+// RUN: xdsl-opt -p 'remove-unused-functions{entry-functions=main,other},remove-unused-functions{entry-functions=main,other}' %s | filecheck %s
 
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = func.call @keep_called(%x) : (tensor<4xf32>) -> tensor<4xf32>

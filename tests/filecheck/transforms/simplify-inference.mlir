@@ -172,3 +172,32 @@ func.func @layer_norm_in_f32(%x: tensor<2x4xf16>, %c: tensor<4xf16>) -> tensor<2
   %0 = relay.nn.layer_norm %x, %c, %c {scale = false} : (tensor<2x4xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<2x4xf16>
   return %0 : tensor<2x4xf16>
 }
+
+// The scale is finite, the mean times the scale is not: where %x is the mean, the original gives inf - inf.
+// CHECK-LABEL: func.func @infinite_shift
+// CHECK-NOT: relay.nn.batch_norm
+// CHECK: func.return
+// KEEP-LABEL: func.func @infinite_shift
+// KEEP: relay.nn.batch_norm
+// KEEP: func.return
+func.func @infinite_shift(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+  %one = relay.constant dense<1.0> : tensor<2xf32>
+  %gamma = relay.constant dense<[2.0, 1.0]> : tensor<2xf32>
+  %mean = relay.constant dense<[3.0e38, 0.0]> : tensor<2xf32>
+  %0 = relay.nn.batch_norm %x, %gamma, %one, %mean, %one : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tuple<tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>>
+  %1 = relay.tuple_get_item %0[0] : (tuple<tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>>) -> tensor<1x2xf32>
+  return %1 : tensor<1x2xf32>
+}
+
+// Without gamma, the shift is the mean.
+// KEEP-LABEL: func.func @finite_shift
+// KEEP-NOT: relay.nn.batch_norm
+// KEEP: func.return
+func.func @finite_shift(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+  %one = relay.constant dense<1.0> : tensor<2xf32>
+  %gamma = relay.constant dense<[2.0, 1.0]> : tensor<2xf32>
+  %mean = relay.constant dense<[3.0e38, 0.0]> : tensor<2xf32>
+  %0 = relay.nn.batch_norm %x, %gamma, %one, %mean, %one {scale = false} : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tuple<tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>>
+  %1 = relay.tuple_get_item %0[0] : (tuple<tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>>) -> tensor<1x2xf32>
+  return %1 : tensor<1x2xf32>
+}

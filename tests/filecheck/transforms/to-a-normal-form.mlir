@@ -35,10 +35,11 @@ func.func @names(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %1 : tensor<2xf32>
 }
 
+// What branches use comes first, then their condition.
 // CHECK-LABEL: func.func @branches
-// CHECK-NEXT: [[T:%.*]] = tensor.extract %c[] :
 // CHECK-NEXT: [[E:%.*]] = relay.exp %x :
 // CHECK-NEXT: [[A:%.*]] = relay.let [[E]] :
+// CHECK-NEXT: [[T:%.*]] = tensor.extract %c[] :
 // CHECK-NEXT: [[I:%.*]] = scf.if [[T]]
 // CHECK-NEXT:   [[N:%.*]] = relay.negative [[A]] :
 // CHECK-NEXT:   [[B:%.*]] = relay.let [[N]] :
@@ -155,4 +156,27 @@ func.func @composite(%x: tensor<2xf32>) -> tensor<2xf32> {
     relay.yield %3 : tensor<2xf32>
   }
   return %0 : tensor<2xf32>
+}
+
+// What is written is computed in front of the reference, arguments in front of the function.
+// CHECK-LABEL: func.func @behind
+// CHECK-NEXT: [[E:%.*]] = relay.exp %x :
+// CHECK-NEXT: [[EN:%.*]] = relay.let [[E]] :
+// CHECK-NEXT: [[R:%.*]] = relay.tuple_get_item %t[0] :
+// CHECK-NEXT: [[RN:%.*]] = relay.let [[R]] :
+// CHECK-NEXT: relay.ref_write [[RN]], [[EN]] :
+// CHECK: [[N:%.*]] = relay.negative %x :
+// CHECK-NEXT: [[NN:%.*]] = relay.let [[N]] :
+// CHECK-NEXT: [[F:%.*]] = relay.tuple_get_item %t[1] :
+// CHECK-NEXT: [[FN:%.*]] = relay.let [[F]] :
+// CHECK-NEXT: relay.apply [[FN]]([[NN]]) :
+func.func @behind(%x: tensor<2xf32>, %t: tuple<!relay.ref<tensor<2xf32>>, !relay.fn<(tensor<2xf32>) -> tensor<2xf32>>>) -> tensor<2xf32> {
+  %r = relay.tuple_get_item %t[0] : (tuple<!relay.ref<tensor<2xf32>>, !relay.fn<(tensor<2xf32>) -> tensor<2xf32>>>) -> !relay.ref<tensor<2xf32>>
+  %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  %done = relay.ref_write %r, %0 : (!relay.ref<tensor<2xf32>>, tensor<2xf32>) -> tuple<>
+  %named = relay.let %done : (tuple<>) -> tuple<>
+  %f = relay.tuple_get_item %t[1] : (tuple<!relay.ref<tensor<2xf32>>, !relay.fn<(tensor<2xf32>) -> tensor<2xf32>>>) -> !relay.fn<(tensor<2xf32>) -> tensor<2xf32>>
+  %1 = relay.negative %x : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = relay.apply %f(%1) : (!relay.fn<(tensor<2xf32>) -> tensor<2xf32>>, tensor<2xf32>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
 }

@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p un-cps %s | filecheck %s
+// RUN: xdsl-opt -p un-cps,un-cps %s | filecheck %s
 
 // The type that a function gives in the end is chosen; other type parameters stay.
 // CHECK-LABEL: func.func @generic(%x: !relay.type_var<"A">) -> !relay.type_var<"A"> attributes {relay.type_params = ["A"]} {
