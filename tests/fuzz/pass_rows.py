@@ -106,6 +106,8 @@ ROWS: Mapping[str, PassRow] = {
         theme="functions",
         needed={"expand-constructor": True, "expand-global-var": True},
     ),
+    # Where data types are left, another run expands recursion once more.
+    "expand-functions": PassRow(theme="functions", settles=False),
     "extract-fused-functions": PassRow(apart="leaves functions that nothing calls"),
     "extract-intermediate-expr": PassRow(apart="returns something else"),
     "fake-quantization-to-integer": PassRow(
@@ -142,6 +144,9 @@ ROWS: Mapping[str, PassRow] = {
     "infer-type": PassRow(theme="open types"),
     "inline": PassRow({"calls": FLAG}, before=PARTITIONS),
     "inline-compiler-functions": PassRow(before=PARTITIONS),
+    "inline-closures": PassRow(
+        {"max-operations": (0, 10, 1000), "primitive": FLAG}, theme="functions"
+    ),
     "lambda-lift": PassRow(theme="functions"),
     "layout-rewrite": PassRow(
         {
@@ -193,6 +198,8 @@ ROWS: Mapping[str, PassRow] = {
     "relay-opt-level-3": PassRow(keeps_special=False),
     "relay-to-tir": PassRow(before=(*PARTITIONS, "inline")),
     "remove-standalone-reshapes": PassRow(before=("fuse-ops",)),
+    "outline-closures": PassRow(theme="functions"),
+    "recursion-to-loops": PassRow(theme="functions"),
     "remove-unused-functions": PassRow(theme="functions"),
     "select-strategies": PassRow(before=("cpu-pipeline", "fuse-ops"), takes_scopes=False),
     "simplify-expr": PassRow({"reassociate": FLAG, "rules": RULES}, keeps_special=False),
