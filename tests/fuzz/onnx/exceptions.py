@@ -157,13 +157,15 @@ EXCEPTIONS = (
         "what is computed of NaN is NaN, also of the difference of infinities; onnxruntime clips it",
     ),
     Known("DynamicQuantizeLinear", scale_vanishes, "zero divided by zero is no zero point"),
+    Known("DynamicQuantizeLinear", has_nan, "the zero point of a scale of NaN is 0; onnxruntime's is 255"),
+    Known("OneHot", has_nan, "NaN is the index 0; onnxruntime converts it as the processor does"),
     Known(
         "QuantizeLinear",
         leaves_int32,
         "numbers saturate; onnxruntime's wrap around where 32 bits do not hold them",
     ),
     Known(
-        "LpPool",
+        "LpPool|AveragePool|MaxPool",
         lambda operands: True,
         "no padding is negative; onnxruntime crops what strides skip",
         skips_elements,
