@@ -157,7 +157,11 @@ EXCEPTIONS = (
         "what is computed of NaN is NaN, also of the difference of infinities; onnxruntime clips it",
     ),
     Known("DynamicQuantizeLinear", scale_vanishes, "zero divided by zero is no zero point"),
-    Known("DynamicQuantizeLinear", has_nan, "the zero point of a scale of NaN is 0; onnxruntime's is 255"),
+    Known(
+        "DynamicQuantizeLinear",
+        has_nan,
+        "the zero point of a scale of NaN is 0; onnxruntime's is 255",
+    ),
     Known("OneHot", has_nan, "NaN is the index 0; onnxruntime converts it as the processor does"),
     Known(
         "QuantizeLinear",
