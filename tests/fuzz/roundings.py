@@ -28,7 +28,7 @@ from xrelay.dialects.nn.norm import BatchNormOp, LogSoftmaxOp, SoftmaxOp
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor.binary import PowerOp
 from xrelay.dialects.tensor.bits import ReinterpretOp
-from xrelay.dialects.tensor.reduce import ProdOp
+from xrelay.dialects.tensor.reduce import ProdOp, SumOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters import numerics
 from xrelay.interpreters.core.functional import FunctionValue
@@ -216,6 +216,9 @@ def noisy_operation(
         # The compiler multiplies by a factor and adds a number, both rounded: what they leave may be exactly zero.
         ((data, *statistics),) = results
         results = ((noise.cancelled(data, noisy[0]), *statistics),)
+    if isinstance(op, SumOp) and numerics.is_float(noisy[0].dtype):
+        # In another order nothing may be left of a sum, whose logarithm is minus infinity then.
+        results = tuple(noise.cancelled(each, noisy[0]) for each in results)
     if isinstance(op, SoftmaxOp):
         # docs/numerics.md: weights below twice the least normal number are zeros.
         results = tuple(map(noise.flushed, results))
