@@ -417,7 +417,7 @@ def signature_of(
         options.profile,
         program.loops,
         None if scope is None else open_lengths(program, scope, options.layouts.capacities),
-        program.calls,
+        program.most_calls,
     )
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.machine import Address
 from xrelay.runtime.memory import Array, address_of, addresses
-from xrelay.runtime.signature import MOST_CALLS, TOO_DEEP, Signature
+from xrelay.runtime.signature import TOO_DEEP, Signature
 
 ALIGNMENT = 64
 
@@ -160,7 +160,7 @@ class Executor:
         self._workspace_bytes = signature.workspace_bytes
         self._stamp_count = len(signature.steps) + 1
         self._loops = signature.loops
-        self._calls = signature.calls
+        self._most_calls = signature.most_calls
         self._constants = constants
         self._owner = owner
         self._lengths: npt.NDArray[np.int64] | None = None
@@ -211,9 +211,9 @@ class Executor:
                 _run_interruptibly(run, place.workspace)
             else:
                 run()
-            if self._calls and place.workspace[TOO_DEEP : TOO_DEEP + 8].view(np.int64)[0]:
+            if self._most_calls and place.workspace[TOO_DEEP : TOO_DEEP + 8].view(np.int64)[0]:
                 raise ModelError(
-                    f"model '{self._pool.name}': its functions call themselves more than {MOST_CALLS} calls deep"
+                    f"model '{self._pool.name}': its functions call themselves more than {self._most_calls} calls deep"
                 )
         finally:
             self._pool.places.append(place)

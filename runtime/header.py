@@ -1,6 +1,6 @@
 """The C interface of saved models."""
 
-from xrelay.runtime.signature import MOST_CALLS, TOO_DEEP, Signature, TensorSpec
+from xrelay.runtime.signature import TOO_DEEP, Signature, TensorSpec
 
 
 def c_header(signature: Signature, digest: str) -> str:
@@ -15,6 +15,7 @@ def c_header(signature: Signature, digest: str) -> str:
         " * between calls that run at the same time.\n"
         " *\n"
         f"{_listing('inputs', signature.inputs)}{_listing('outputs', signature.outputs)}"
+        f"{_calls_note(signature) if signature.most_calls else ''}"
         " */\n"
         f"#ifndef {guard}\n#define {guard}\n\n"
         "#include <stddef.h>\n\n"
@@ -25,7 +26,7 @@ def c_header(signature: Signature, digest: str) -> str:
         f"extern const unsigned char {name}_constants[];\n"
         f"extern const char {name}_metadata[];\n\n"
         f"/* Call as {name}_run(inputs, outputs, {name}_constants, workspace).{RUN_NOTE * signature.has_team}"
-        f"{CALLS_NOTE * signature.calls} */\n"
+        " */\n"
         f"void {name}_run(const void *const *inputs, void *const *outputs,\n"
         "                const void *constants, void *workspace);\n\n"
         f"{_team_functions(signature) if signature.has_team else ''}"
@@ -41,11 +42,14 @@ RUN_NOTE = """
  * the same result."""
 """What the header says of the function that runs a model with threads."""
 
-CALLS_NOTE = f"""
- *
- * Afterwards ((const long long *)workspace)[{TOO_DEEP // 8}] is 1 where functions of the model have called
- * themselves more than {MOST_CALLS} calls deep: there are no results then."""
-"""What it says of a model whose functions call themselves."""
+
+def _calls_note(signature: Signature) -> str:
+    """What it says of a model whose functions call themselves."""
+    return (
+        " *\n"
+        f" * Afterwards ((const long long *)workspace)[{TOO_DEEP // 8}] is 1 where functions of the model have\n"
+        f" * called themselves more than {signature.most_calls} calls deep: there are no results then.\n"
+    )
 
 
 def _team_functions(signature: Signature) -> str:

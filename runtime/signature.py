@@ -16,10 +16,8 @@ from xrelay.runtime.lengths import KnownLengths, OpenLengths
 from xrelay.runtime.support import MAX_THREADS
 
 FORMAT_VERSION = 4
-MOST_CALLS = 1000
-"""How many calls of functions that call themselves may be within each other."""
 TOO_DEEP = 56
-"""The byte of the workspace of such a program where 64 bits are 1 after a run with more."""
+"""The byte of the workspace of a program with calls where 64 bits are 1 after a run with too many in each other."""
 
 Dimension: TypeAlias = int | str
 """A length, or the name of an unknown one, "" when it has none."""
@@ -227,8 +225,9 @@ class Signature:
     """Whether the code has loops, which end after a round when the first 64 bits of the workspace are not 0."""
     lengths: OpenLengths | None = None
     """What code for many lengths finds out when it is called: shapes and sizes are those of the first call then."""
-    calls: bool = False
-    """Whether the code has functions that call themselves, and says at TOO_DEEP of a run without results."""
+    most_calls: int = 0
+    """How many calls may be within each other in code with functions that call themselves, which says at TOO_DEEP of a
+    run without results that they were more; 0 where there are none."""
 
     def __str__(self) -> str:
         """The interface in one line."""
@@ -285,7 +284,7 @@ class Signature:
                 "profiled": self.profiled,
                 "loops": self.loops,
                 **({} if self.lengths is None else {"lengths": self.lengths.to_data()}),
-                **({"calls": True} if self.calls else {}),
+                **({"most_calls": self.most_calls} if self.most_calls else {}),
             }
         )
 
@@ -326,7 +325,7 @@ class Signature:
             checked("'profiled'", given.data.get("profiled"), bool),
             checked("'loops'", given.data.get("loops"), bool),
             _lengths(given.data.get("lengths")),
-            checked("'calls'", given.data.get("calls", False), bool),
+            given.number("most_calls") if "most_calls" in given.data else 0,
         )
         for what, specs in (("inputs", signature.inputs), ("outputs", signature.outputs)):
             if len({spec.name for spec in specs}) < len(specs):

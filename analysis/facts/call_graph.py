@@ -118,9 +118,11 @@ class CallGraph:
         """
         The functions that can be inlined: with the attribute `Inline`, a body of one block, and uses
         of such functions only, so that no recursion is among them. Callees come first. With `calls`
-        also those without the attribute, unless another compiler takes them.
+        also those without the attribute, unless another compiler takes them, and with uses of any functions, unless they
+        call themselves, through others or not.
         """
         found: dict[str, func.FuncOp] = {}
+        recursive = {name for group in self.circles() for name in group} if calls else set[str]()
         for name in self.callees_first():
             function = self.functions[name]
             if (
@@ -130,7 +132,10 @@ class CallGraph:
                     and not has_flag(function, SKIPPED_FUNCTIONS)
                 )
                 and len(function.body.blocks) == 1
-                and all(use in found for use in self.uses[name])
+                and (
+                    all(use in found for use in self.uses[name])
+                    or (calls and name not in recursive and name not in self.uses[name])
+                )
             ):
                 found[name] = function
         return found

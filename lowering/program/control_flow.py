@@ -63,6 +63,12 @@ def called_functions(function: func.FuncOp) -> list[func.FuncOp]:
     return list(found)
 
 
+def _is_own(op: func.CallOp) -> bool:
+    """Whether a call is of a function that is lowered with its callers."""
+    called = Symbols().lookup(op, op.callee.string_value())
+    return isinstance(called, func.FuncOp) and has_code(called)
+
+
 def has_code(function: func.FuncOp) -> bool:
     """Whether a function that is called is lowered with its callers: nobody else does."""
     return not function.is_declaration and not has_flag(function, SKIPPED_FUNCTIONS)
@@ -78,6 +84,8 @@ def check_straight(function: func.FuncOp) -> None:
         reason = None
         if isinstance(op, CONTROL_FLOW):
             reason = "programs of which engines run parts take no control flow"
+        elif isinstance(op, func.CallOp) and _is_own(op):
+            reason = "programs of which engines run parts take no functions that call themselves"
         elif not isinstance(op, func.CallOp):
             reason = _why_no_code(op)
         _require(function, op, reason)

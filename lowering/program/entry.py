@@ -24,13 +24,14 @@ def write_entry(
     *,
     profile: bool,
     lengths: Storage | None = None,
+    most_calls: int = 0,
 ) -> func.FuncOp:
     """
     The function that runs the nodes for `threads` threads. `profile` makes it take the time of its steps. `lengths`
-    is where the table of lengths lies in a program that has one.
+    is where the table of lengths lies in a program that has one. `most_calls` calls of functions may be within each other.
     """
     block = _block(_ARGUMENTS)
-    writer = FunctionWriter(block, frame, threads, profile, lengths)
+    writer = FunctionWriter(block, frame, threads, profile, lengths, most_calls=most_calls)
     if any(map(may_last, within(nodes))):
         writer.begin_polling(calls=any(is_call(node) for node in within(nodes)))
     if profile:

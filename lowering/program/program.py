@@ -44,7 +44,6 @@ from xrelay.lowering.program.steps import Step, may_last, within
 from xrelay.lowering.program.storage import Storage, origin
 from xrelay.lowering.program.writer import WORDS, Frame
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
-from xrelay.runtime.signature import MOST_CALLS
 
 __all__ = [
     "ConstantData",
@@ -62,8 +61,11 @@ CONSTANTS_ATTRIBUTE = "xrelay.constants"
 """What a caller has to provide: module attributes of a lowered program. The last one lists where
 in the constants which value is expected."""
 
-
 ADDRESS_BYTES = 8
+MOST_CALLS = 1000
+"""How many calls of functions that call themselves may be within each other, if their frames are small."""
+MOST_FRAME_BYTES = 2**30
+"""How large all of the frames are together, if there are two or more."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ class PlacedBuffer:
     last: int
     """The steps during which it is in use, both included."""
     tensors: tuple[PlacedTensor, ...]
-    """In the order in which they are written. None for the scratch memory of a step."""
+    """In the order in which they are written. None for the scratch memory of a step, or the frames of the calls that begin
+    with it."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,9 @@ class Program:
     """What lies in the workspace: the buffers of tensors, then the scratch memory of steps."""
     loops: bool = False
     """Whether it has loops that may last, which end when the first word of the workspace says so."""
-    calls: bool = False
-    """Whether it has functions that call themselves, which another word of the workspace says to have been too deep."""
+    most_calls: int = 0
+    """How many calls of functions may be within each other, where there are any; another word of the workspace says
+    that they were more."""
 
 
 def lower_function(
@@ -154,7 +158,7 @@ def _called(
     called = called_functions(function)
     if called and (layouts != ROW_MAJOR or any(is_open_type(each.type) for each in inputs)):
         raise HasNoCode(
-            f"function '{called[0].sym_name.data}' calls itself, which has no code in programs for many lengths, and "
+            f"function '{called[0].sym_name.data}' is called, which has no code in programs for many lengths, and "
             "on memory of the caller"
         )
     return {each: f"called_{number}" for number, each in enumerate(called)}
@@ -205,14 +209,17 @@ def _finish(
     has_open = any(is_open_type(each.type) for each in inputs)
     has_table = has_open or any(map(is_open, layouts.capacities))
     lengths = Storage("input", len(inputs)) if has_table else None
-    written = [write_entry(name, nodes, frame, threads, profile=profile, lengths=lengths)]
-    calls, frame_bytes = list(lowering.calls), 0
+    frames = {called: _frame(each, 0)[0] for called, each in functions.items()}
+    frame_bytes = max((each.size for each in frames.values()), default=0)
+    most = min(MOST_CALLS, max(MOST_FRAME_BYTES // frame_bytes, 1)) if frame_bytes else 0
+    entry = write_entry(
+        name, nodes, frame, threads, profile=profile, lengths=lengths, most_calls=most
+    )
+    written, calls = [entry], list(lowering.calls)
     for called, each in functions.items():
-        own, _ = _frame(each, 0)
-        first = len(calls)
+        own, first = frames[called], len(calls)
         written.append(write_called(called, each.nodes, own, threads, profile=profile, first=first))
         calls += each.calls
-        frame_bytes = max(frame_bytes, own.size)
     module = ModuleOp(
         [
             *declarations(threads, profile=profile, loops=loops),
@@ -221,7 +228,7 @@ def _finish(
         ]
     )
     constants = tuple(places.constants.placed.values())
-    workspace = frame.size + MOST_CALLS * frame_bytes
+    workspace = frame.size + most * frame_bytes
     module.attributes[WORKSPACE_ATTRIBUTE] = IntegerAttr(hint(workspace), i64)
     module.attributes[CONSTANT_BYTES_ATTRIBUTE] = IntegerAttr(places.constants.bytes, i64)
     module.attributes[CONSTANTS_ATTRIBUTE] = ArrayAttr(map(_constant_entry, constants))
@@ -232,8 +239,9 @@ def _finish(
         if each.size or number < frame.buffers
     ]
     if frame_bytes:
-        size = workspace - frame.size
-        buffers.append(PlacedBuffer(frame.size, size, 0, len(lowering.calls) - 1, ()))
+        size, last = workspace - frame.size, len(lowering.calls) - 1
+        first = next(i for i, each in enumerate(lowering.calls) if each.function is not None)
+        buffers.append(PlacedBuffer(frame.size, size, first, last, ()))
     return Program(
         name,
         module,
@@ -245,7 +253,7 @@ def _finish(
         tuple(call.step for call in calls),
         tuple(buffers),
         loops,
-        calls=bool(functions),
+        most,
     )
 
 

@@ -10,7 +10,7 @@ says so to all threads alike, by words at the start of the workspace. So do func
 
     workspace    words │ frame of the entry function │ frame of a call │ frame of a call in that │ …
 
-A call has the frame behind that of its caller, up to MOST_CALLS of them.
+A call has the frame behind that of its caller, up to a number that the workspace has room for.
 """
 
 from collections import ChainMap
@@ -33,7 +33,7 @@ from xrelay.lowering.emit.elements import element
 from xrelay.lowering.program.operations import is_scalar
 from xrelay.lowering.program.steps import Branch, Call, Load, Loop, Node, Scalar, may_last
 from xrelay.lowering.program.storage import Storage
-from xrelay.runtime.signature import MOST_CALLS, TOO_DEEP
+from xrelay.runtime.signature import TOO_DEEP
 
 STAMP = "xrelay_stamp"
 """The function of the run time that takes the time: void (ptr team, i64 step)."""
@@ -72,6 +72,8 @@ class FunctionWriter:
     lengths: Storage | None = None
     first: int = 0
     """The number of its first step among those of the program."""
+    most_calls: int = 0
+    """How many calls may be within each other in the entry function."""
     calls: int = 0
     """How many steps there are so far."""
     unread: bool = False
@@ -84,7 +86,7 @@ class FunctionWriter:
         self.words = self.args[3]
         """What `xrelay_poll` is given."""
         self.left: SSAValue | None = None
-        """How many more calls may be within each other; in the entry function `MOST_CALLS`."""
+        """How many more calls may be within each other; in the entry function `most_calls`."""
         self.addresses = ChainMap[Storage, SSAValue]()
         self.scalars: dict[SSAValue, SSAValue] = {}
         """The numbers of the program, as this function has them."""
@@ -149,7 +151,7 @@ class FunctionWriter:
             self.block.add_op(_store(self.address(place), slot, 8))
         outputs = self.step([table], len(call.reads), POINTER)
         frame = self.offset(workspace, self.frame.size)
-        left = self.number(MOST_CALLS) if self.left is None else self.left
+        left = self.number(self.most_calls) if self.left is None else self.left
         args = [table, outputs, constants, frame, thread, threads, team, self.words, left]
         self.block.add_op(func.CallOp(name, args, []))
         # What the function did last, not all threads may have done.

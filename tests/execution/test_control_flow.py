@@ -337,3 +337,40 @@ def test_steps_of_functions_are_timed():
     (result,) = outputs.values()
     np.testing.assert_array_equal(result, np.arange(4) * 6)
     assert stamps.shape == (2, len(names) + 1) and (np.diff(stamps, axis=1) >= 0).all()
+
+
+def test_calls_on_both_sides_of_sizes_that_depend_on_data():
+    text = CALLS.replace(
+        "@main(%n: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32>",
+        "@main(%n: tensor<i32>, %x: tensor<4xf32>) -> (tensor<?x1xi32>, tensor<4xf32>)",
+    )
+    start, _ = text.rsplit("  func.return", 1)
+    text = (
+        start
+        + """
+  %a = relay.argwhere %r : (tensor<4xf32>) -> tensor<?x1xi32>
+  %c = relay.cast %a {dtype = f32} : (tensor<?x1xi32>) -> tensor<?x1xf32>
+  %s = relay.sum %c : (tensor<?x1xf32>) -> tensor<f32>
+  %y = relay.add %x, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %q = func.call @f(%n, %y) : (tensor<i32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %a, %q : tensor<?x1xi32>, tensor<4xf32>
+}
+"""
+    )
+    module = parse_program(text.encode(), "program", context())
+    places, sums = xrelay.compile(module, cache=False).run(times(2)).values()
+    np.testing.assert_array_equal(places, [[1], [2], [3]])
+    np.testing.assert_array_equal(sums, (np.arange(4) + 6) * 3)
+
+
+def test_frames_of_large_calls_take_a_gibibyte():
+    """Fewer calls are within each other then. Each has a frame of three tensors or fewer."""
+    large = CALLS.replace("4xf32", "262144xf32")
+    model = compiled(large)
+    assert 2**29 < model.signature.workspace_bytes < 2**30 + 2**22
+    assert 300 < model.signature.most_calls < 1000
+    x = np.ones(262144, np.float32)
+    (result,) = model.run({"n": np.array(9, np.int32), "x": x}).values()
+    assert (result == 10).all()
+    with pytest.raises(ModelError, match=f"more than {model.signature.most_calls} calls deep"):
+        model.run({"n": np.array(1000, np.int32), "x": x})

@@ -14,7 +14,7 @@ from xrelay.analysis.facts.ports import Port
 from xrelay.dialects.lengths import certainly, hint, is_open
 from xrelay.lowering.emit.format import NO_HALO, Format, row_major
 from xrelay.lowering.program.program import PlacedBuffer, Program
-from xrelay.lowering.program.steps import Step
+from xrelay.lowering.program.steps import CALL, Step
 from xrelay.lowering.program.storage import byte_size
 from xrelay.runtime.files import whole_file
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
@@ -119,7 +119,9 @@ def _print_buffers(console: Console, program: Program, limit: int | None) -> Non
         places = number_text(buffer.offset), number_text(buffer.size)
         labels = [f"{buffer.first} – {buffer.last}", *places]
         if not buffer.tensors:
-            table.add_row(*labels, "scratch memory", "", "", _step(program.steps, buffer.first))
+            is_call = program.steps[buffer.first].name == CALL
+            what = "frames of calls" if is_call else "scratch memory"
+            table.add_row(*labels, what, "", "", _step(program.steps, buffer.first))
         for tensor in buffer.tensors:
             how = tensor.relation
             if how == "part":

@@ -11,6 +11,7 @@ from rich.text import Text
 from xrelay.analysis.facts.names import short_name
 from xrelay.lowering.emit.strategy import Basis, Candidate, Selection
 from xrelay.lowering.program.program import Program, Step
+from xrelay.lowering.program.steps import COPY
 from xrelay.tools.explain.lengths import number_json, type_text
 
 
@@ -66,7 +67,7 @@ def print_strategies(console: Console, program: Program, limit: int | None) -> N
     console.print(table)
     if limit is not None and len(chosen) > limit:
         console.print(f"… {len(chosen) - limit} more kernels")
-    copies = sum(not step.is_kernel for step in program.steps)
+    copies = sum(step.name == COPY for step in program.steps)
     console.print(
         f"{len(program.steps)} steps: {len(chosen)} kernels with implementations to choose from, "
         f"{len(kernels) - len(chosen)} that work element by element, {copies} copies"

@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 
+from xrelay.analysis.facts.call_graph import CallGraph, symbols_used
 from xrelay.analysis.facts.ports import entry_function, input_names, ports
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
@@ -121,7 +122,8 @@ def find_cut(module: ModuleOp) -> Cut | None:
     for each in (ToGraphNormalFormPass(), ExpandFunctionsPass(), DynamicToStaticPass()):
         each.rewrite(module)
     function = entry_function(module)
-    if len(function.body.blocks) != 1:
+    graph, name = CallGraph.of_module(module), function.sym_name.data
+    if len(function.body.blocks) != 1 or name in graph.reachable(graph.uses[name]):
         return None
     cut = Cut(function)
     for op in tuple(function.body.block.ops):
@@ -367,7 +369,7 @@ class _Stages:
         results = {name: _field(block, values[value], path) for name, (value, path) in kept.items()}
         results.update((name, values[value]) for value, name in self.handed.items())
         results.update((name, numbers[value]) for value, name in counts.items())
-        return _program(block, list(self.inputs.values()), results)
+        return self._program(block, list(self.inputs.values()), results)
 
     def _second(
         self,
@@ -382,7 +384,27 @@ class _Stages:
         for op in ops:
             block.add_op(op.clone(values))
         results = {name: _field(block, values[value], path) for name, (value, path) in late.items()}
-        return _program(block, [names[value] for value in taken], results)
+        return self._program(block, [names[value] for value in taken], results)
+
+    def _program(
+        self, block: Block, inputs: Sequence[str], results: Mapping[str, SSAValue]
+    ) -> ModuleOp:
+        """The program of a block, with names of what it takes and returns, and the functions that it calls."""
+        block.add_op(func.ReturnOp(*results.values()))
+        function = func.FuncOp(
+            "main",
+            (list(block.arg_types), [value.type for value in results.values()]),
+            Region(block),
+            arg_attrs=_named(inputs),
+            res_attrs=_named(list(results)),
+        )
+        module = self.cut.function.parent_op()
+        assert isinstance(module, ModuleOp)
+        graph = CallGraph.of_module(module)
+        called = graph.reachable(symbols_used(function))
+        return ModuleOp(
+            [function, *(each.clone() for name, each in graph.functions.items() if name in called)]
+        )
 
 
 class _Names:
@@ -428,19 +450,6 @@ def _field(block: Block, value: SSAValue, path: Sequence[int]) -> SSAValue:
         block.add_op(op)
         value = op.result
     return value
-
-
-def _program(block: Block, inputs: Sequence[str], results: Mapping[str, SSAValue]) -> ModuleOp:
-    """The program of a block, with names of what it takes and returns."""
-    block.add_op(func.ReturnOp(*results.values()))
-    function = func.FuncOp(
-        "main",
-        (list(block.arg_types), [value.type for value in results.values()]),
-        Region(block),
-        arg_attrs=_named(inputs),
-        res_attrs=_named(list(results)),
-    )
-    return ModuleOp([function])
 
 
 def _named(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
