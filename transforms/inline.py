@@ -13,7 +13,7 @@
 - A function that is used as a value becomes a `relay.closure` there.
 - Functions that were inlined are removed. Those that nothing used before stay: they are entries.
 
-Leaves alone: recursive functions, those that use a function that is not inlined, and declarations.
+Leaves alone: recursive functions, without `calls` also those that use a function that is not inlined, and declarations.
 
 Source: Relay's Inline.
 """

@@ -211,7 +211,8 @@ def _finish(
     lengths = Storage("input", len(inputs)) if has_table else None
     frames = {called: _frame(each, 0)[0] for called, each in functions.items()}
     frame_bytes = max((each.size for each in frames.values()), default=0)
-    most = min(MOST_CALLS, max(MOST_FRAME_BYTES // frame_bytes, 1)) if frame_bytes else 0
+    fitting = max(MOST_FRAME_BYTES // max(frame_bytes, 1), 2)
+    most = min(MOST_CALLS, fitting) if functions else 0
     entry = write_entry(
         name, nodes, frame, threads, profile=profile, lengths=lengths, most_calls=most
     )
