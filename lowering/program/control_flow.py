@@ -53,7 +53,7 @@ def called_functions(function: func.FuncOp) -> list[func.FuncOp]:
     found: dict[func.FuncOp, None] = {}
     pending = [function]
     for each in pending:
-        for op in program_ops(each.body.block):
+        for op in (op for block in each.body.blocks for op in program_ops(block)):
             if not isinstance(op, func.CallOp):
                 continue
             called = symbols.lookup(op, op.callee.string_value())
@@ -63,10 +63,10 @@ def called_functions(function: func.FuncOp) -> list[func.FuncOp]:
     return list(found)
 
 
-def _is_own(op: func.CallOp) -> bool:
-    """Whether a call is of a function that is lowered with its callers."""
+def _calls_itself(op: func.CallOp) -> bool:
+    """Whether a call is of a function that calls itself, through others or not."""
     called = Symbols().lookup(op, op.callee.string_value())
-    return isinstance(called, func.FuncOp) and has_code(called)
+    return isinstance(called, func.FuncOp) and called in called_functions(called)
 
 
 def has_code(function: func.FuncOp) -> bool:
@@ -84,7 +84,7 @@ def check_straight(function: func.FuncOp) -> None:
         reason = None
         if isinstance(op, CONTROL_FLOW):
             reason = "programs of which engines run parts take no control flow"
-        elif isinstance(op, func.CallOp) and _is_own(op):
+        elif isinstance(op, func.CallOp) and _calls_itself(op):
             reason = "programs of which engines run parts take no functions that call themselves"
         elif not isinstance(op, func.CallOp):
             reason = _why_no_code(op)

@@ -22,6 +22,7 @@ Leaves alone: what each of these passes leaves alone: functions that a branch, a
 Source: this project; code is generated for tensors.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -43,22 +44,25 @@ from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.promote_references import PromoteReferencesPass
 from xrelay.transforms.rules.called_bodies import named
 from xrelay.transforms.rules.inlining import compiler_of
-from xrelay.transforms.rules.pass_sequence import PassSequence
 
 
 @dataclass(frozen=True)
-class ExpandFunctionsPass(PassSequence):
+class ExpandFunctionsPass(RelayPass):
     """Leaves no functions where there need be none."""
 
     name = "expand-functions"
 
-    def steps(self) -> tuple[RelayPass, ...]:
-        return (*_direct(), _EvaluateFunctions())
-
     def rewrite(self, op: ModuleOp) -> None:
         # Most programs are one function, in which there is nothing to do.
         if any(isinstance(each, func.CallOp | ClosureOp | GlobalVarOp) for each in walk(op)):
-            super().rewrite(op)
+            _run(_direct(), op)
+            if any(map(_is_left, walk(op))):
+                _run((*_evaluation(), *_direct()), op)
+
+
+def _run(passes: Iterable[RelayPass], op: ModuleOp) -> None:
+    for each in passes:
+        each.rewrite(op)
 
 
 def _direct() -> tuple[RelayPass, ...]:
@@ -73,24 +77,14 @@ def _direct() -> tuple[RelayPass, ...]:
     )
 
 
-@dataclass(frozen=True)
-class _EvaluateFunctions(PassSequence):
-    """Finds functions in cells, tuples and data types, where the others have left some."""
-
-    name = "evaluate-functions"
-
-    def steps(self) -> tuple[RelayPass, ...]:
-        return (
-            PartialEvalPass(),
-            ToGraphNormalFormPass(),
-            DeadCodeEliminationPass(),
-            PromoteReferencesPass(),
-            *_direct(),
-        )
-
-    def rewrite(self, op: ModuleOp) -> None:
-        if any(map(_is_left, walk(op))):
-            super().rewrite(op)
+def _evaluation() -> tuple[RelayPass, ...]:
+    """What finds functions in cells, tuples and data types."""
+    return (
+        PartialEvalPass(),
+        ToGraphNormalFormPass(),
+        DeadCodeEliminationPass(),
+        PromoteReferencesPass(),
+    )
 
 
 def _is_left(op: Operation) -> bool:

@@ -33,7 +33,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %0 : tensor<2xf32>
 }
 
-// CHECK: function 'main': func.call has no code: the function that it calls has no body, calls itself, or is for another compiler
+// CHECK: function 'main': func.call has no code: the function that it calls has no body here, or is for another compiler
 
 // -----
 

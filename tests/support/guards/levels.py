@@ -77,5 +77,5 @@ LEVELS[-1].changes(
         f"func.return %e, %t : {T}, {T}",
         "}",
     ),
-    expects="-let",
+    expects="~let +fused",
 )
