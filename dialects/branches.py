@@ -58,6 +58,10 @@ def check_handed_over(op: Operation) -> None:
     """
     if not isinstance(op, scf.IfOp | scf.WhileOp):
         return
+    for number, region in enumerate(op.regions):
+        count = len(region.blocks)
+        if count != 1 and (count or isinstance(op, scf.WhileOp)):
+            raise VerifyException(f"region {number} has {count} blocks, expected one")
     for what, expected, found in handed_over(op):
         if len(expected) != len(found):
             raise VerifyException(f"{what} gives {len(found)} values, expected {len(expected)}")

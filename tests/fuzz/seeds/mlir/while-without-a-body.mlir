@@ -1,0 +1,1 @@
+func.func@p(%c:tensor<i1>,%x:tensor<2xf32>{t=#relay.virtual_device<1,0,"",unit>},%y:tensor<2xf32>{e=#relay.virtual_device<2,0,"",unit>})->tensor<f32>{%go=tensor.extract%c[]:tensor<i1>%0,%1=scf.while(%a=%go,%b=%x):(i1,tensor<2xf32>)->(i1,tensor<2xf32>){scf.condition(%a)%a,%b:i1,tensor<2xf32>}do{}}
