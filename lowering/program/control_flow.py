@@ -43,8 +43,9 @@ def check_flow(function: func.FuncOp) -> None:
     loops with types that stay.
     """
     _check_parameters(function)
+    symbols = Symbols()
     for op in program_ops(function.body.block):
-        _require(function, op, _why_no_code(op))
+        _require(function, op, _why_no_code(op, symbols))
 
 
 def called_functions(function: func.FuncOp) -> list[func.FuncOp]:
@@ -63,10 +64,12 @@ def called_functions(function: func.FuncOp) -> list[func.FuncOp]:
     return list(found)
 
 
-def _calls_itself(op: func.CallOp) -> bool:
+def _calls_itself(op: func.CallOp, symbols: Symbols) -> bool:
     """Whether a call is of a function that calls itself, through others or not."""
-    called = Symbols().lookup(op, op.callee.string_value())
-    return isinstance(called, func.FuncOp) and called in called_functions(called)
+    called = symbols.lookup(op, op.callee.string_value())
+    if not isinstance(called, func.FuncOp) or not has_code(called):
+        return False
+    return called in called_functions(called)
 
 
 def has_code(function: func.FuncOp) -> bool:
@@ -80,14 +83,15 @@ def check_straight(function: func.FuncOp) -> None:
     on tensors and calls of these parts.
     """
     _check_parameters(function)
+    symbols = Symbols()
     for op in function.body.block.ops:
         reason = None
         if isinstance(op, CONTROL_FLOW):
             reason = "programs of which engines run parts take no control flow"
-        elif isinstance(op, func.CallOp) and _calls_itself(op):
+        elif isinstance(op, func.CallOp) and _calls_itself(op, symbols):
             reason = "programs of which engines run parts take no functions that call themselves"
         elif not isinstance(op, func.CallOp):
-            reason = _why_no_code(op)
+            reason = _why_no_code(op, symbols)
         _require(function, op, reason)
 
 
@@ -108,13 +112,13 @@ def _require(function: func.FuncOp, op: Operation, reason: str | None) -> None:
         )
 
 
-def _why_no_code(op: Operation) -> str | None:
+def _why_no_code(op: Operation, symbols: Symbols) -> str | None:
     """Why an operation of a function cannot be lowered, as far as its kind and its types say."""
     match op:
         case scf.IfOp() | scf.ForOp() | scf.WhileOp():
             return _why_not(op)
         case func.CallOp():
-            return _why_not_called(op)
+            return _why_not_called(op, symbols)
         case tensor.ExtractOp():
             return _why_not_extracted(op)
         case tensor.FromElementsOp() if len(op.elements) != 1 or not _is_number(op.elements[0]):
@@ -146,9 +150,9 @@ def _why_not(op: scf.IfOp | scf.ForOp | scf.WhileOp) -> str | None:
     return None
 
 
-def _why_not_called(op: func.CallOp) -> str | None:
+def _why_not_called(op: func.CallOp, symbols: Symbols) -> str | None:
     """Why a call cannot be lowered."""
-    called = Symbols().lookup(op, op.callee.string_value())
+    called = symbols.lookup(op, op.callee.string_value())
     if not isinstance(called, func.FuncOp) or not has_code(called):
         return "the function that it calls has no body here, or is for another compiler"
     for value in (*op.operands, *op.results):
