@@ -15,7 +15,7 @@
 
 - A function value is data: which function it is, and what its code uses from outside. The values of one function type
   are one data type, with a constructor for each function literal, function of the module and constructor of data
-  that is used as a value.
+  that is used as a value. The function that the code of a literal becomes keeps its attributes, as `Primitive`.
 - A call of a function value is a call of the type's `apply`, which tells the functions apart.
 - Functions with type parameters, and those that take or give functions, become copies for the types that they are
   called at; `remove-unused-functions` removes the others.
@@ -66,7 +66,6 @@ from xrelay.dialects.core.functional import (
 from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 from xrelay.interpreters.core.functional import values_from_outside
-from xrelay.transforms.rules.called_bodies import keeps_function
 from xrelay.transforms.rules.functional.specializing import Specialization, holds_function, retype
 from xrelay.transforms.rules.operands import exchange_operands
 
@@ -209,7 +208,7 @@ class Defunctionalization:
                     code = op.function.string_value() if isinstance(op, GlobalVarOp) else op
                     case = encoding.known[str(named)] = encoding.case((), code)
                 new = _data(case.constructor, (), op.result.type)
-            case ClosureOp() if not keeps_function(op):
+            case ClosureOp():
                 encoding = self._encoding(op.result.type, op)
                 new = self._literal(op, encoding)
             case _:
@@ -242,6 +241,7 @@ class Defunctionalization:
         type_ = (block.arg_types, results)
         region = closure.detach_region(0)
         code = func.FuncOp(next(self.codes), type_, region, visibility="private")
+        code.attributes.update(closure.attributes)
         code.location = closure.location
         closure.add_region(Region(Block([])))
         self.code.append(code)

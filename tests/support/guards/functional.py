@@ -57,6 +57,11 @@ DATA.changes(
     ),
     expects="-closure +construct",
 )
+DATA.changes(
+    "a primitive function as an argument",
+    body(f"let %f = fn (%y: {T}, Primitive=1) {{ exp(%y) }};", "@twice(%f, %x)", others=TWICE),
+    expects="-closure +match",
+)
 DATA.keeps("calls by name", body("@once(@once(%x))", others=ONCE))
 DATA.keeps("no functions", body("exp(%x)"))
 

@@ -65,7 +65,24 @@ LEVELS[-1].changes(
     expects="+let -exp",
 )
 LEVELS[-1].changes(
-    "names that algebra makes equal",
+    "names of one value that algebra makes equal",
+    program(
+        f"func.func @main(%x: {T}) -> ({T}, {T}) {{",
+        typed("%y = sin %x"),
+        f"%pair = relay.tuple %y, %y : ({T}, {T}) -> {PAIR}",
+        f"%f = {FIRST}",
+        f"%a = relay.let %y : ({T}) -> {T}",
+        f"%b = relay.let %f : ({T}) -> {T}",
+        typed("%e = exp %a"),
+        typed("%t = tanh %b"),
+        f"func.return %e, %t : {T}, {T}",
+        "}",
+    ),
+    expects="-let",
+)
+# A parameter has a name: the second is one of the first, and what is used is the last.
+LEVELS[-1].changes(
+    "names of a parameter that algebra makes equal",
     program(
         f"func.func @main(%x: {T}) -> ({T}, {T}) {{",
         f"%pair = relay.tuple %x, %x : ({T}, {T}) -> {PAIR}",
