@@ -90,7 +90,8 @@ class Noise:
 
     def cancelled(self, array: Array, terms: Array) -> Array:
         """A sum of numbers of the size of `terms`, in which some of what errors may have left of them is nothing."""
-        size = np.abs(terms.astype(np.float64)).max(initial=0.0)
+        sizes = np.abs(terms.astype(np.float64))
+        size = np.max(sizes[np.isfinite(sizes)], initial=0.0)
         small = np.abs(array.astype(np.float64)) < self.units * float(finfo(array.dtype).eps) * size
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
