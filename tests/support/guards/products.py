@@ -330,11 +330,10 @@ MATMULS.keeps(
 INFERENCE = GuardTable(
     "simplify-inference",
     units=512,
-    special=False,
     expects="+sqrt -nn.batch_norm|-nn.layer_norm|-nn.instance_norm|-nn.group_norm|-nn.l2_normalize",
 )
 NORMS = GuardTable(
-    "simplify-inference{keep-norms=true}", units=512, special=False, expects="-nn.batch_norm +sqrt"
+    "simplify-inference{keep-norms=true}", units=512, expects="-nn.batch_norm +sqrt"
 )
 
 
