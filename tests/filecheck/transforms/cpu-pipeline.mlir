@@ -57,11 +57,11 @@ func.func @projections(%x: tensor<1x6x4xf32>) -> tensor<1x6x4xf32> {
 }
 
 // What has kernels of its own and nothing to fold stays.
-// CHECK-LABEL: func.func @keep
+// CHECK-LABEL: func.func @keep_what_has_kernels
 // CHECK-NEXT: [[N:%.*]] = relay.nn.layer_norm %x, %gamma, %beta
 // CHECK-NEXT: [[S:%.*]] = relay.argsort [[N]]
 // CHECK-NEXT: func.return [[S]]
-func.func @keep(%x: tensor<2x3xf32>, %gamma: tensor<3xf32>, %beta: tensor<3xf32>) -> tensor<2x3xi32> {
+func.func @keep_what_has_kernels(%x: tensor<2x3xf32>, %gamma: tensor<3xf32>, %beta: tensor<3xf32>) -> tensor<2x3xi32> {
   %0 = relay.nn.layer_norm %x, %gamma, %beta : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   %1 = relay.argsort %0 : (tensor<2x3xf32>) -> tensor<2x3xi32>
   return %1 : tensor<2x3xi32>

@@ -46,13 +46,13 @@ func.func @callee(%x: tensor<6xf32>) -> tensor<?x?xf32> {
 // CHECK:        func.return %[[I]] : tensor<2x3xf32>
 
 // What is not known stays, and so do shapes of unknown dimensions.
-func.func @unknown(%x: tensor<6xf32>, %s: tensor<2xi64>, %u: tensor<?x3xf32>) -> (tensor<?x?xf32>, tensor<2xi32>) {
+func.func @keep_unknown(%x: tensor<6xf32>, %s: tensor<2xi64>, %u: tensor<?x3xf32>) -> (tensor<?x?xf32>, tensor<2xi32>) {
   %0 = relay.dyn.reshape %x, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
   %1 = relay.shape_of %u : (tensor<?x3xf32>) -> tensor<2xi32>
   func.return %0, %1 : tensor<?x?xf32>, tensor<2xi32>
 }
 
-// CHECK-LABEL: func.func @unknown(
+// CHECK-LABEL: func.func @keep_unknown(
 // CHECK-NEXT:   relay.dyn.reshape %{{.*}} -> tensor<?x?xf32>
 // CHECK-NEXT:   relay.shape_of %{{.*}} : (tensor<?x3xf32>) -> tensor<2xi32>
 
