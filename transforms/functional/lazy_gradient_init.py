@@ -143,7 +143,7 @@ def _is_made_at_once(op: Operation) -> bool:
 
 def _stays(op: Operation) -> bool:
     """Whether the body of an operation knows tensors only."""
-    return isinstance(op, CalledBodyOp) or keeps_function(op)
+    return isinstance(op, CalledBodyOp) or keeps_function(op) or belongs_to_backend(op)
 
 
 def _makes_cell(op: Operation) -> bool:

@@ -7,7 +7,7 @@
 
 // UNKNOWN: pass 'annotate-used-memory': @no_unknown has type tensor<?xf32>, expected known dimensions
 // BRANCH: pass 'annotate-used-memory': @no_branch calls a primitive function within another operation, expected calls one after the other
-// NONE: pass 'annotate-used-memory': the module has no function @none with a body, it has @main, @no_unknown, @no_branch, @no_blocks
+// NONE: pass 'annotate-used-memory': the module has no function @none with a body, it has @main, @no_unknown, @no_branch, @no_blocks, @keep_what_is_not_named
 // BLOCKS: pass 'annotate-used-memory': @no_blocks has 2 blocks, expected one
 
 // 16 bytes of %x and of each result; the second call is the last that needs %x, and %0 lives on.
@@ -65,4 +65,16 @@ func.func @no_blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
   cf.br ^bb1
 ^bb1:
   return %x : tensor<4xf32>
+}
+
+// Those that are not named say nothing.
+// CHECK-LABEL: func.func @keep_what_is_not_named(%x: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: relay.fused %x :
+func.func @keep_what_is_not_named(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relay.fused %x : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%p: tensor<4xf32>):
+    %1 = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32>
+    relay.yield %1 : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
 }

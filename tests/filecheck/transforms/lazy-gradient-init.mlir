@@ -142,6 +142,24 @@ func.func @fused(%x: tensor<f32>) -> tensor<f32> {
   return %2 : tensor<f32>
 }
 
+// So do those of functions for other compilers.
+// CHECK-LABEL: func.func @keep_literal_of_a_compiler(%x: tensor<f32>)
+// CHECK:      [[F:%.*]] = relay.closure attributes {Compiler = "other"} : !relay.fn<(tensor<f32>) -> tensor<f32>> {
+// CHECK-NEXT: ^{{.*}}([[P:%.*]]: tensor<f32>):
+// CHECK-NEXT:   relay.exp [[P]]
+// CHECK:      [[T:%.*]] = relay.apply {{.*}} -> tensor<f32>
+// CHECK:      relay.apply [[F]]([[T]])
+func.func @keep_literal_of_a_compiler(%x: tensor<f32>) -> tensor<f32> {
+  %0 = relay.zeros_like %x : (tensor<f32>) -> tensor<f32>
+  %f = relay.closure attributes {Compiler = "other"} : !relay.fn<(tensor<f32>) -> tensor<f32>> {
+  ^bb0(%p: tensor<f32>):
+    %1 = relay.exp %p : (tensor<f32>) -> tensor<f32>
+    relay.yield %1 : tensor<f32>
+  }
+  %2 = relay.apply %f(%0) : (!relay.fn<(tensor<f32>) -> tensor<f32>>, tensor<f32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
 // CHECK: relay.type_def @GradCell ["T"] [#relay.constructor<"Raw", [!relay.type_var<"T">]>, #relay.constructor<"One", [!relay.fn<() -> !relay.type_var<"T">>]>, #relay.constructor<"Zero", [!relay.fn<() -> !relay.type_var<"T">>]>]
 // CHECK: func.func private @FromGradCell
 // CHECK: func.func private @MultiplyGradCell

@@ -130,3 +130,12 @@ func.func @no_stated_by_number(%x: tensor<2xf32>) -> tensor<2xf32> attributes {v
 func.func @no_parameter_by_name(%x: tensor<2xf32>, %y: tensor<2xf32> {virtual_device = "cuda"}) -> tensor<2xf32> {
   return %y : tensor<2xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @keep_function_of_a_compiler(%x: tensor<2xf32>) -> tensor<2xf32> attributes {Compiler = "a"} {
+// CHECK-NEXT: relay.exp %x
+func.func @keep_function_of_a_compiler(%x: tensor<2xf32>) -> tensor<2xf32> attributes {Compiler = "a"} {
+  %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
