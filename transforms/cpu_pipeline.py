@@ -18,6 +18,9 @@
     %4 = relay.nn.relu %3
     return %4
 
+NaN, infinities and the signs of zeros stay where they are, but for weights of transposed convolutions that are infinite, which
+give NaN at the borders, and constants that are combined round and overflow differently (`reassociate`).
+
 `cpu_pipeline` lists the passes in order, each with the reason why it stands where it does; the pass of
 the same name runs them. docs/cpu-pipeline.md shows what becomes of a convolution network and of
 a transformer.

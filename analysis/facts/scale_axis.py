@@ -219,7 +219,9 @@ class _Planner:
                 pending.extend(step.onward)
         reach = self._reach(scale)
         if not self.given.unsafe and not (reach is not None and self._is_finite(reach, scale)):
-            raise Refused("the scale is not known to be finite: 0 in a weight times infinity is NaN")
+            raise Refused(
+                "the scale is not known to be finite: 0 in a weight times infinity is NaN"
+            )
         if reach is not None:
             self._require_finite(edits, reach)
         edits.sort(key=lambda edit: self.order[edit.op])

@@ -187,9 +187,7 @@ ROWS: Mapping[str, PassRow] = {
         theme="quantized",
     ),
     "recognize-bias-add": PassRow(before=("canonicalize-ops",)),
-    "recognize-operators": PassRow(
-        {"composites": FLAG, "attention": FLAG}, theme="matrices"
-    ),
+    "recognize-operators": PassRow({"composites": FLAG, "attention": FLAG}, theme="matrices"),
     "reduce-precision": PassRow(
         apart="computes with fewer bits; test_precision.py says how far results move"
     ),

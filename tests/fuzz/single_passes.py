@@ -122,7 +122,9 @@ def _is_extracted(use: Use) -> bool:
 def kinds_of(step: ModulePass) -> range:
     """The numbers of the kinds of inputs on which a pass keeps the results."""
     known = row(step.name)
-    keeps_special = known.keeps_special and not any(getattr(step, each, False) for each in known.unsafe)
+    keeps_special = known.keeps_special and not any(
+        getattr(step, each, False) for each in known.unsafe
+    )
     return range(len(KINDS) if keeps_special else SPECIAL)
 
 

@@ -61,7 +61,9 @@ for table in (LAZY, SAFE):
     table.changes(
         "a product with zeros", body(ZEROS, "multiply(%x, %z)"), expects="-zeros_like +construct"
     )
-    table.changes("a product with ones", body(ONES, "multiply(%x, %z)"), expects="-ones_like +construct")
+    table.changes(
+        "a product with ones", body(ONES, "multiply(%x, %z)"), expects="-ones_like +construct"
+    )
     table.changes("a sum with ones", body(ONES, "add(%x, %z)"), expects="-ones_like +construct")
     table.changes(
         "zeros of a shape",

@@ -332,9 +332,7 @@ INFERENCE = GuardTable(
     units=512,
     expects="+sqrt -nn.batch_norm|-nn.layer_norm|-nn.instance_norm|-nn.group_norm|-nn.l2_normalize",
 )
-NORMS = GuardTable(
-    "simplify-inference{keep-norms=true}", units=512, expects="-nn.batch_norm +sqrt"
-)
+NORMS = GuardTable("simplify-inference{keep-norms=true}", units=512, expects="-nn.batch_norm +sqrt")
 
 
 def batch_norm(

@@ -440,7 +440,9 @@ FORWARD.keeps("used twice", layers(IMAGE, times(4, 1, 1), COMPUTED, again=0))
 SAFE_BACKWARD = GuardTable(
     'fold-scale-axis{directions="backward"}', units=256, expects=BACKWARD.expects
 )
-SAFE_FORWARD = GuardTable('fold-scale-axis{directions="forward"}', units=256, expects=FORWARD.expects)
+SAFE_FORWARD = GuardTable(
+    'fold-scale-axis{directions="forward"}', units=256, expects=FORWARD.expects
+)
 SOME_ZEROS = by(0, 1, 2, 3, shape=(4, 1, 1))
 SUM = plus(4, 1, 1, constant=False)
 for name, shape, steps in (
