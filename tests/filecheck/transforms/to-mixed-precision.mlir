@@ -119,3 +119,23 @@ func.func private @loop(%c: i1, %x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   }
   return %1 : tensor<2x2xf32>
 }
+
+// Products of integers are sums of integers.
+// CHECK-LABEL: func.func @no_integers
+// CHECK-NEXT: relay.nn.dense %x, %x : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi8>
+func.func @no_integers(%x: tensor<2x2xi8>) -> tensor<2x2xi8> {
+  %0 = relay.nn.dense %x, %x : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi8>
+  return %0 : tensor<2x2xi8>
+}
+
+// Dimensions that the program leaves open stay so.
+// CHECK-LABEL: func.func @open_dimensions
+// CHECK-SAME: -> tensor<?x?xi8>
+// CHECK-NEXT: relay.cast %x {dtype = i8} : (tensor<2x2xf32>) -> tensor<?x?xi8>
+// SAME-LABEL: func.func @open_dimensions
+// SAME-NEXT: [[C:%.*]] = relay.cast %x {dtype = i8} : (tensor<2x2xf32>) -> tensor<?x?xi8>
+// SAME-NEXT: return [[C]]
+func.func @open_dimensions(%x: tensor<2x2xf32>) -> tensor<?x?xi8> {
+  %0 = relay.cast %x {dtype = i8} : (tensor<2x2xf32>) -> tensor<?x?xi8>
+  return %0 : tensor<?x?xi8>
+}
