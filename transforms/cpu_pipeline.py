@@ -18,6 +18,9 @@
     %4 = relay.nn.relu %3
     return %4
 
+NaN, infinities and the signs of zeros stay where they are, but for weights of transposed convolutions that are infinite, which
+give NaN at the borders, and constants that are combined round and overflow differently (`reassociate`).
+
 `cpu_pipeline` lists the passes in order, each with the reason why it stands where it does; the pass of
 the same name runs them. docs/cpu-pipeline.md shows what becomes of a convolution network and of
 a transformer.
@@ -76,11 +79,11 @@ def _operators_with_kernels() -> tuple[RelayPass, ...]:
         #    instance and group normalisation have kernels of their own.
         SimplifyInferencePass(keep_norms=True),
         # 3. Operators without kernels become ones with kernels: images get the layouts that kernels are
-        #    written for, convolutions in one dimension and transposed ones become conv2d. Their weights
-        #    are computed with the others.
+        #    written for, convolutions in one dimension and transposed ones become conv2d, whatever their
+        #    weights, as there is no other code for them. Weights are computed with the others.
         LegalizeLayoutsPass(),
         LegalizePass(),
-        LegalizeConvolutionsPass(),
+        LegalizeConvolutionsPass(unsafe=True),
         # What operators compute of dequantised tensors they compute of integers; products of quantised
         # tensors become products of bytes. Before weights are computed, which would be numbers then. In
         # other layouts, and transposed, they are products of integers that the passes before know.

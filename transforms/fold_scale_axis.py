@@ -26,10 +26,11 @@ Where both directions scale a weight that is not constant, the next run puts the
 
 Where the scale is computed after a convolution, the way from there to the multiplication moves behind it.
 Reordering the multiplication rounds differently in the last places, and results that overflowed
-between may no longer do so; a NaN or an infinite input stays one unless the scale is 0. What is not constant
-is not known to be small, as in the original: weights times a large scale, and summands divided by a small one, may
-become infinite when the program runs, and zeros times these NaN. `constant-weights` refuses such scales, weights and
-summands.
+between may no longer do so, or begin to where a weight or a summand that is no constant is large. NaN and infinities stay where they are:
+a scale moves when it is a constant of finite numbers, and past relu and maxima when these are positive. `unsafe` allows, as in
+Relay, scales that are computed when the program runs, as of a batch normalisation of parameters, which may be infinite where a
+weight is 0; and zeros past relu, which makes 0 of -infinity, and 0 times -infinity is NaN.
+
 Leaves alone: infinite factors and NaN, factors that may make a constant infinite, integer arithmetic, scales along
 unknown dimensions, the bodies of `relay.fused` and `relay.composite` and functions for other compilers.
 
@@ -157,6 +158,8 @@ class FoldScaleAxisPass(RelayPass):
     """Which folds to make, in order."""
     constant_weights: bool = False
     """Leave multiplications whose scale, weight or summand is not constant."""
+    unsafe: bool = False
+    """Move scales also where these may be infinite or zero, so that NaN and infinities need not stay where they are."""
     rules: str = "relay"
     """`relay` for Relay's rules, `cpu` for more than them."""
 
@@ -165,7 +168,7 @@ class FoldScaleAxisPass(RelayPass):
         for direction in self.directions:
             if direction not in ("backward", "forward"):
                 raise PassFailedException(unknown_choice("directions", direction, DIRECTIONS))
-            found = plans(op, direction, self.constant_weights, self.rules)
+            found = plans(op, direction, self.constant_weights, self.rules, self.unsafe)
             # A scale that moves into the factor of another multiplication moves on with that one.
             for plan in reversed(found) if direction == "backward" else found:
                 if plan.folds:

@@ -20,10 +20,15 @@ normalisation splits the channels by a reshape before, which is undone after. `k
 and `nn.l2_normalize` as they are, for code generators that have kernels for them. All four compute in f32
 where the data has fewer bits (in Relay in f16, whose largest number is soon less than a square).
 
-Batch normalisation rounds differently in the last places, and may overflow where it did not: `%x * %scale` and
-`mean * %scale` are computed instead of their difference, and are infinities of both signs, whose sum is NaN, where they
-are beyond the largest number of the type. As in the original this is not asked; with `keep-norms` a batch normalisation
-stays whose constants give an infinite scale or shift.
+A scale and a shift round differently in the last places than the difference `%x - mean` times the scale. Where they are
+infinite, they make NaN of numbers: infinities of both signs are added. So a batch normalisation gets them where its
+statistics and gamma are constants that give finite ones. Others, those of parameters among them, stay a difference, in f32 where the
+data has fewer bits:
+
+    %0 = relay.nn.batch_norm %x, …    ──►   %1 = (%x - mean) * (gamma / sqrt(var + epsilon)) + beta
+    %1 = relay.tuple_get_item %0[0]
+
+With `unsafe` all of them get a scale and a shift, as in Relay.
 
 Scale and shift are constants after `fold-constant`, when the statistics are. The statistics that a
 batch normalisation returns, and a dropout's mask, keep their operator. The bodies of
@@ -74,8 +79,8 @@ def along_axis(emit: Emitter, vector: SSAValue, axis: int, rank: int) -> SSAValu
     return emit(ExpandDimsOp(vector, 1, num_newaxis=following)) if following else vector
 
 
-def overflows(norm: BatchNormOp) -> bool:
-    """Whether the scale or the shift of a batch normalisation of constants is infinite or NaN."""
+def is_finite(norm: BatchNormOp) -> bool:
+    """Whether a batch normalisation has constants that give a finite scale and shift."""
     values = map(known_array, (norm.moving_var, norm.moving_mean, norm.gamma))
     variance, mean, gamma = values
     if variance is None or mean is None or gamma is None:
@@ -83,29 +88,33 @@ def overflows(norm: BatchNormOp) -> bool:
     with np.errstate(all="ignore"):
         scale = 1 / np.sqrt(variance + variance.dtype.type(norm.epsilon.value.data))
         scale = scale * gamma if norm.scale.value.data else scale
-        return not np.all(np.isfinite(scale) & np.isfinite(mean * scale))
+        return bool(np.all(np.isfinite(scale) & np.isfinite(mean * scale)))
 
 
 @dataclass(frozen=True)
 class ScaleAndShift(RewritePattern):
     """The first result of a batch normalisation."""
 
-    keep_overflowing: bool
-    """Leave those whose constants give an infinite scale or shift."""
+    unsafe: bool
+    """Whether all get a scale and a shift, also where these may be infinite."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TupleGetItemOp, rewriter: PatternRewriter, /) -> None:
         norm = op.tuple_value.owner
         if not isinstance(norm, BatchNormOp) or op.index.value.data != 0:
             return
-        if self.keep_overflowing and overflows(norm):
-            return
         emit = Emitter()
-        epsilon = emit.scalar(norm.epsilon.value.data, norm.data)
-        variance = emit(AddOp(norm.moving_var, epsilon))
-        scale = emit(DivideOp(emit.scalar(1.0, norm.data), emit(SqrtOp(variance))))
-        if norm.scale.value.data:
-            scale = emit(MultiplyOp(scale, norm.gamma))
+        if self.unsafe or is_finite(norm):
+            self.scale_and_shift(norm, emit)
+        else:
+            self.scaled_difference(norm, emit)
+        rewriter.replace(op, emit.located(op))
+        if not norm.result.uses:
+            rewriter.erase(norm)
+
+    def scale_and_shift(self, norm: BatchNormOp, emit: Emitter) -> None:
+        """data * scale + (beta - mean * scale)"""
+        scale = self.scale_of(norm, norm.moving_var, norm.gamma, emit)
         shift = emit(MultiplyOp(emit(NegativeOp(norm.moving_mean)), scale))
         if norm.center.value.data:
             shift = emit(AddOp(shift, norm.beta))
@@ -113,9 +122,27 @@ class ScaleAndShift(RewritePattern):
         scale = along_axis(emit, scale, axis, rank)
         shift = along_axis(emit, shift, axis, rank)
         emit(AddOp(emit(MultiplyOp(norm.data, scale)), shift))
-        rewriter.replace(op, emit.located(op))
-        if not norm.result.uses:
-            rewriter.erase(norm)
+
+    def scaled_difference(self, norm: BatchNormOp, emit: Emitter) -> None:
+        """(data - mean) * scale + beta"""
+        axis, rank = norm.channel_axis, norm.data.type.get_num_dims()
+        mean, variance = widened(emit, norm.moving_mean), widened(emit, norm.moving_var)
+        gamma = widened(emit, norm.gamma) if norm.scale.value.data else norm.gamma
+        scale = self.scale_of(norm, variance, gamma, emit)
+        centered = SubtractOp(widened(emit, norm.data), along_axis(emit, mean, axis, rank))
+        result = emit(MultiplyOp(emit(centered), along_axis(emit, scale, axis, rank)))
+        if norm.center.value.data:
+            beta = along_axis(emit, widened(emit, norm.beta), axis, rank)
+            result = emit(AddOp(result, beta))
+        narrowed(emit, result, norm.data)
+
+    def scale_of(
+        self, norm: BatchNormOp, variance: SSAValue, gamma: SSAValue, emit: Emitter
+    ) -> SSAValue:
+        """gamma / sqrt(variance + epsilon)"""
+        stable = emit(AddOp(variance, emit.scalar(norm.epsilon.value.data, variance)))
+        scale = emit(DivideOp(emit.scalar(1.0, variance), emit(SqrtOp(stable))))
+        return emit(MultiplyOp(scale, gamma)) if norm.scale.value.data else scale
 
 
 class SkipDropout(RewritePattern):
@@ -189,13 +216,12 @@ class SimplifyInferencePass(RelayPass):
     name = "simplify-inference"
 
     keep_norms: bool = False
-    """
-    Leave layer, instance, group and L2 normalisation as they are, and batch normalisation where its constants give an
-    infinite scale or shift.
-    """
+    """Leave layer, instance, group and L2 normalisation as they are."""
+    unsafe: bool = False
+    """Give batch normalisation a scale and a shift also where these may be infinite, and NaN the result."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        patterns: list[RewritePattern] = [ScaleAndShift(self.keep_norms), SkipDropout()]
+        patterns: list[RewritePattern] = [ScaleAndShift(self.unsafe), SkipDropout()]
         if not self.keep_norms:
             patterns.extend((Standardize(), DivideByLength()))
         applier = Outside(keeps_body, GreedyRewritePatternApplier(patterns, dce_enabled=False))

@@ -4,12 +4,12 @@ Which multiplications can be folded into weights, and why others cannot.
 A *plan* for one multiplication `data · scale` is the list of operands to scale in place of its result. It is
 found by the demands of `xrelay.analysis.facts.scale_demands`: backward it needs that on `data`, and forward that on
 its own result. The scale has the lengths of `data` along the demanded axes and 1 along all others, or with the rules
-`cpu` is a single number. It may be computed when the program runs, as of a batch
-normalisation of parameters, but relu wants factors that are known not to be negative, and a summand is
+`cpu` is a single number. relu wants factors that are known not to be negative, and a summand is
 divided only by what cannot be zero: constants, and reciprocals.
 
 Infinite factors and NaN stay where they are: a zero in a weight would become NaN. So do factors with which a
-constant weight, summand or factor may become infinite.
+constant weight, summand or factor may become infinite. Unless `unsafe` allows them, so do factors that may be
+infinite, as they are computed when the program runs, and zeros behind or in front of relu, which makes 0 of an infinity.
 
 Source: Relay's ForwardFoldScaleAxis and BackwardFoldScaleAxis, which divide by zeros, too.
 """
@@ -128,8 +128,11 @@ def _require(scale: SSAValue, demand: Demand, given: Given) -> None:
         raise Refused("the scale is not constant")
     if demand.constant is not None and scale not in given.constants:
         refuse(demand.constant, "takes a constant scale only")
-    if demand.not_negative is not None and (factors is None or not np.all(factors >= 0)):
-        refuse(demand.not_negative, "needs a scale that is known not to be negative")
+    if demand.not_negative is not None:
+        if factors is None or not np.all(factors >= 0):
+            refuse(demand.not_negative, "needs a scale that is known not to be negative")
+        if not given.unsafe and not np.all(factors > 0):
+            refuse(demand.not_negative, "needs a scale without zeros: 0 times infinity is NaN")
     if demand.divides is not None and not is_never_zero(scale):
         refuse(demand.divides, "needs a scale that is known to have no zeros")
 
@@ -215,6 +218,10 @@ class _Planner:
                 path.append(step.op)
                 pending.extend(step.onward)
         reach = self._reach(scale)
+        if not self.given.unsafe and not (reach is not None and self._is_finite(reach, scale)):
+            raise Refused(
+                "the scale is not known to be finite: 0 in a weight times infinity is NaN"
+            )
         if reach is not None:
             self._require_finite(edits, reach)
         edits.sort(key=lambda edit: self.order[edit.op])
@@ -238,6 +245,13 @@ class _Planner:
             self.reaches[value] = found
         return self.reaches[value]
 
+    @staticmethod
+    def _is_finite(reach: _Reach, value: SSAValue) -> bool:
+        """Whether the largest elements are numbers in the dtype of a value."""
+        dtype = dtype_of(tensor_type(value, "an operand").element_type)
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(np.asarray(reach.largest).astype(dtype)))
+
     def _require_finite(self, edits: Sequence[Edit], reach: _Reach) -> None:
         """Refuses factors with which a constant may be infinite: 0 times infinity is NaN."""
         pending = [(edit, reach) for edit in edits]
@@ -248,10 +262,8 @@ class _Planner:
             if own is None:
                 continue
             scaled = own * (reach.inverse if edit.divide else reach)
-            dtype = dtype_of(tensor_type(value, "an operand").element_type)
-            with np.errstate(all="ignore"):
-                if not np.isfinite(np.asarray(scaled.largest).astype(dtype)):
-                    refuse(edit.op, "would have an infinite constant")
+            if not self._is_finite(scaled, value):
+                refuse(edit.op, "would have an infinite constant")
             # What moves into the factor of a multiplication that is folded moves on with it.
             inner = self.folded.get(edit.op)
             if inner is not None and inner.index == edit.index:
@@ -272,14 +284,16 @@ def plans(
     direction: Direction,
     constant_weights: bool = False,
     rules: str = "relay",
+    unsafe: bool = False,
 ) -> list[Plan]:
     """
     The plans of all multiplications by what may be a scale within an operation, in program order.
-    `constant_weights` refuses what would have to be multiplied when the program runs.
+    `constant_weights` refuses what would have to be multiplied when the program runs, `unsafe` allows scales with which
+    NaN and infinities need not stay where they are.
     """
     is_kept = Within(keeps_body)
     ops = [op for op in walk(root) if not is_kept(op)]
-    given = Given(rules, computed_of_constants(ops), constant_weights)
+    given = Given(rules, computed_of_constants(ops), constant_weights, unsafe)
     planner = _Planner(ops, direction, given)
     found: list[Plan] = []
     for op in ops if direction == "backward" else reversed(ops):

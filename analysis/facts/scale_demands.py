@@ -68,7 +68,7 @@ class Demand:
     axes: tuple[int, ...] | None
     """The axes that factors lie along; none of them for a single number only, None for any one."""
     not_negative: Operation | None = None
-    """An operator that only scales without negative factors pass."""
+    """An operator that only scales without negative factors pass, and without zeros unless what is infinite need not stay so."""
     divides: Operation | None = None
     """An operator that divides by the scale."""
     constant: Operation | None = None
@@ -128,6 +128,8 @@ class Given:
     """The values that are computed of nothing but constants."""
     constant_weights: bool = False
     """Whether only constants may be scaled."""
+    unsafe: bool = False
+    """Whether NaN and infinities need not stay where they are."""
 
 
 def varies_along(shape: Sequence[int], data: Sequence[int], axes: Sequence[int]) -> bool:

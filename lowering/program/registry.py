@@ -152,7 +152,7 @@ STRUCTURE: frozenset[type[Operation]] = frozenset(
 
 REWRITTEN: dict[type[Operation], str] = {
     Conv1DOp: "legalize-convolutions",
-    Conv2DTransposeOp: "legalize-convolutions",
+    Conv2DTransposeOp: "legalize-convolutions{unsafe=true}",
     **dict.fromkeys(
         (
             *CONV_TRANSPOSE_OPS,

@@ -36,11 +36,15 @@ class PassRow:
     settles: bool = True
     """Whether it finds nothing to do in what it leaves."""
     keeps_special: bool = True
-    """Whether NaN and infinities stay where they are: not where factors move over sums and the like."""
+    """Whether NaN and infinities stay where they are, unless an option of `unsafe` says that they need not."""
+    unsafe: tuple[str, ...] = ("unsafe",)
+    """The options, fields of the pass, with which they need not."""
     takes_scopes: bool = True
     """Whether it takes function values, and functions of references."""
     needed: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The options with which it finds something to do in programs of the themes."""
+    stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The options that it always has: results are others without."""
     apart: str = ""
     """Why its programs are not compared."""
     inexact: str = ""
@@ -96,6 +100,7 @@ ROWS: Mapping[str, PassRow] = {
         },
         theme="images",
     ),
+    # Of transposed convolutions it takes weights that may be infinite.
     "cpu-pipeline": PassRow({"lanes": (4, 8, 16)}, settles=False, keeps_special=False),
     "dead-code-elimination": PassRow({"ignore-impurity": FLAG, "inline-once": FLAG}),
     "defuse-ops": PassRow({"include-composite": FLAG}, before=("fuse-ops",)),
@@ -120,11 +125,10 @@ ROWS: Mapping[str, PassRow] = {
     "fold-scale-axis": PassRow(
         {
             "directions": ("('forward',)", "('backward',)", "('backward','forward')"),
-            "constant-weights": FLAG,
+            "unsafe": FLAG,
             "rules": RULES,
         },
         theme="images",
-        keeps_special=False,
     ),
     "fuse-composites": PassRow(
         {"target": ("'x86-64'", "'x86-64-v3'", "'x86-64-v4'"), "threads": (1, 2)},
@@ -159,13 +163,12 @@ ROWS: Mapping[str, PassRow] = {
         before=("fuse-ops",),
     ),
     "lazy-gradient-init": PassRow(
-        keeps_special=False,
+        {"unsafe": FLAG},
         takes_scopes=False,
-        inexact="zeros times NaN are zeros, and -0 plus zeros is -0, as in the original",
+        inexact="zeros times NaN are zeros with `unsafe`, and -0 plus zeros is -0, as in the original",
     ),
     "legalize": PassRow(theme="images"),
-    # Weights, which inputs can be, meet zeros around the images that the original does not have.
-    "legalize-convolutions": PassRow(theme="images", keeps_special=False),
+    "legalize-convolutions": PassRow({"unsafe": FLAG}, theme="images"),
     "legalize-layouts": PassRow(theme="images"),
     "legalize-quantized-conversions": PassRow(theme="quantized"),
     "legalize-quantized-products": PassRow({"rules": RULES}, theme="quantized"),
@@ -186,25 +189,23 @@ ROWS: Mapping[str, PassRow] = {
         theme="quantized",
     ),
     "recognize-bias-add": PassRow(before=("canonicalize-ops",)),
-    "recognize-operators": PassRow(
-        {"composites": FLAG, "attention": FLAG}, theme="matrices", keeps_special=False
-    ),
+    "recognize-operators": PassRow({"composites": FLAG, "attention": FLAG}, theme="matrices"),
     "reduce-precision": PassRow(
         apart="computes with fewer bits; test_precision.py says how far results move"
     ),
-    "relay-opt-level-0": PassRow(keeps_special=False),
-    "relay-opt-level-1": PassRow(keeps_special=False),
-    "relay-opt-level-2": PassRow(keeps_special=False),
-    "relay-opt-level-3": PassRow(keeps_special=False),
+    "relay-opt-level-0": PassRow({"unsafe": FLAG}),
+    "relay-opt-level-1": PassRow({"unsafe": FLAG}),
+    "relay-opt-level-2": PassRow({"unsafe": FLAG}),
+    "relay-opt-level-3": PassRow({"unsafe": FLAG}),
     "relay-to-tir": PassRow(before=(*PARTITIONS, "inline")),
     "remove-standalone-reshapes": PassRow(before=("fuse-ops",)),
     "outline-closures": PassRow(theme="functions"),
     "recursion-to-loops": PassRow(theme="functions"),
     "remove-unused-functions": PassRow(theme="functions"),
     "select-strategies": PassRow(before=("cpu-pipeline", "fuse-ops"), takes_scopes=False),
-    "simplify-expr": PassRow({"reassociate": FLAG, "rules": RULES}, keeps_special=False),
+    "simplify-expr": PassRow({"reassociate": FLAG, "rules": RULES}, unsafe=("reassociate",)),
     "simplify-fc-transpose": PassRow(apart="changes the parameters"),
-    "simplify-inference": PassRow({"keep-norms": FLAG}, theme="images", keeps_special=False),
+    "simplify-inference": PassRow({"keep-norms": FLAG, "unsafe": FLAG}, theme="images"),
     "sink-reshape": PassRow(theme="matrices"),
     "split-args": PassRow(
         {"max-function-args": (3, 4, 8)}, theme="joins", needed={"max-function-args": 3}
@@ -212,8 +213,15 @@ ROWS: Mapping[str, PassRow] = {
     "store-rounded": PassRow(apart="rounds; test_precision.py says how far results move"),
     "to-basic-block-normal-form": PassRow(theme="functions"),
     "to-cps": PassRow(apart="functions take more"),
+    # With more bits results are nearer to what they should be.
     "to-mixed-precision": PassRow(
-        apart="computes with fewer bits; test_quantize.py runs it with more"
+        {"constants-only": FLAG},
+        theme="matrices",
+        stated={
+            "mixed-precision-type": "'float64'",
+            "missing-op-mode": 2,
+            "keep-orig-output-dtype": True,
+        },
     ),
     # Loops are refused by the pass before it.
     "un-cps": PassRow(before=("to-cps",), theme="calls", takes_scopes=False),
@@ -244,7 +252,8 @@ def specs(name: str) -> Iterator[str]:
 
 def spec_of(name: str, options: Mapping[str, Any]) -> str:
     """A pass with some options, as on a command line."""
-    stated = " ".join(f"{option}={option_text(value)}" for option, value in options.items())
+    chosen = {**row(name).stated, **options}
+    stated = " ".join(f"{option}={option_text(value)}" for option, value in chosen.items())
     return f"{name}{{{stated}}}"
 
 

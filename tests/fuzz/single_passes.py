@@ -82,7 +82,7 @@ class SinglePassFuzzer(PassPipelineFuzzer):
         for each in others:
             each.apply(shared_context(), before)
             before.verify()
-        check_alone(step, meaning, before, before.clone(), kinds_of(step.name))
+        check_alone(step, meaning, before, before.clone(), kinds_of(step))
 
 
 def small_program(random: Random, theme: str) -> ModuleOp | None:
@@ -119,9 +119,13 @@ def _is_extracted(use: Use) -> bool:
     return isinstance(use.operation, tensor.ExtractOp) and use.index == 0
 
 
-def kinds_of(name: str) -> range:
+def kinds_of(step: ModulePass) -> range:
     """The numbers of the kinds of inputs on which a pass keeps the results."""
-    return range(len(KINDS) if row(name).keeps_special else SPECIAL)
+    known = row(step.name)
+    keeps_special = known.keeps_special and not any(
+        getattr(step, each, False) for each in known.unsafe
+    )
+    return range(len(KINDS) if keeps_special else SPECIAL)
 
 
 def check_alone(

@@ -37,7 +37,7 @@ LEGALIZATION = (
     LegalizeQuantizedProductsPass(),
     LegalizeLayoutsPass(),
     LegalizePass(),
-    LegalizeConvolutionsPass(),
+    LegalizeConvolutionsPass(unsafe=True),
 )
 """The passes that replace operators without kernels."""
 

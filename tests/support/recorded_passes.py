@@ -99,7 +99,7 @@ def _convert_layout(options: Options) -> list[ModulePass]:
 PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "AnnotateTarget": _annotate_target,
     "AnnotateUsedMemory": lambda _: [AnnotateUsedMemoryPass()],
-    "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
+    "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",), unsafe=True)],
     "CanonicalizeOps": lambda _: [CanonicalizeOpsPass()],
     "CapturePostDfsIndexInSpans": lambda _: [
         CapturePostDfsIndexInSpansPass(),
@@ -125,8 +125,8 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "EtaExpand": lambda o: [EtaExpandPass(o["expand_constructor"], o["expand_global_var"])],
     "FoldConstant": lambda o: [FoldConstantPass(fold_qnn=o["fold_qnn"])],
     "FoldExplicitPadding": lambda _: [FoldExplicitPaddingPass()],
-    "FoldScaleAxis": lambda _: [FoldScaleAxisPass(), FoldConstantPass()],
-    "ForwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("forward",))],
+    "FoldScaleAxis": lambda _: [FoldScaleAxisPass(unsafe=True), FoldConstantPass()],
+    "ForwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("forward",), unsafe=True)],
     "FuseOps": lambda o: [FuseOpsPass(o["fuse_opt_level"], o["max_depth"], o["link_params"])],
     "InferType": lambda _: [InferTypePass()],
     "Inline": lambda _: [InlinePass()],
@@ -139,7 +139,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
         RemoveUnusedFunctionsPass(tuple(o["entry_functions"] or ("main",)))
     ],
     "SimplifyExpr": lambda _: [SimplifyExprPass(ignore_signed_zeros=True, reassociate=True)],
-    "SimplifyInference": lambda _: [SimplifyInferencePass()],
+    "SimplifyInference": lambda _: [SimplifyInferencePass(unsafe=True)],
     "SplitArgs": lambda o: [SplitArgsPass(o["max_function_args"])],
     "ToANormalForm": lambda _: [ToANormalFormPass()],
     "ToBasicBlockNormalForm": lambda _: [ToBasicBlockNormalFormPass()],

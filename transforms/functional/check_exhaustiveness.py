@@ -1,11 +1,14 @@
 """
 `check-exhaustiveness`: a `relay.match` that says that it is complete has a clause for every value.
 
-    relay.match %l [#relay.constructor_pattern<@List::@Nil, []>] attributes {complete} …
-    error: relay.match: found no clause for Cons(_, _), expected one for every value: without 'complete' it does without
+    relay.match %l [@List::@Nil] attributes {complete} { … }              error: found no clause for Cons(_, _),
+                                                                   ──►    expected one for every value: without
+                                                                          'complete' it does without
 
-Changes nothing. The values that have no clause are told by an example; whether a clause can be reached is not asked. Relay
-text with such a match is refused when it is read.
+    relay.match %l [@List::@Nil] { … }                             ──►    relay.match %l [@List::@Nil] { … }
+
+Changes nothing: a program leaves the pass as it was, or is refused. The values that have no clause are told by an example; whether
+a clause can be reached is not asked. Relay text with such a match is refused when it is read.
 
 Source: Relay's UnmatchedCases, which its InferType asks.
 """

@@ -18,9 +18,12 @@ zeros and ones that escape, to operators, to functions of the module, out of it,
 
 Where both operands are known to be `Raw` nothing changes, and a program without zeros and ones stays as it is.
 
-As in the original, NaN and infinities times zeros are 0 afterwards, and −0 plus zeros is −0: a gradient that is NaN because
-of such a product is a number. There is no option to keep them, as the products are what the pass removes. Other than in the original,
-`relay.zeros_like` is a `Zero` (there a `One`, which is added as if it were any tensor and multiplied as if it were ones).
+Floating-point NaN and infinities times zeros are NaN, and −0 plus zeros is +0, so that such sums and products take the tensors; only a
+product with ones is the other operand (`ScaleGradCell`, which the original does not have). With `unsafe` floating-point numbers are treated as integers
+are, as in the original and as above: a gradient that is NaN because of a product with zeros is 0.
+
+Other than in the original, `relay.zeros_like` is a `Zero` (there a `One`, which is added as if it were any tensor and multiplied as
+if it were ones).
 
 Refused: a reference or a data type with tensors inside that a function of the module takes or returns, as nothing could
 make its tensors cells and back. Bodies of `relay.fused` and `relay.composite`, and functions for other compilers, stay.
@@ -73,13 +76,14 @@ from xrelay.transforms.rules.functional.gradient_cells import (
     ONE,
     PRODUCT,
     RAW,
+    SCALED,
     SUM,
     TENSOR_OF,
     ZERO,
     add_cells,
 )
 from xrelay.transforms.rules.functional.retyping import Retyping
-from xrelay.transforms.rules.rewriting import Emitter, has_static_type
+from xrelay.transforms.rules.rewriting import Emitter, has_static_type, is_floating
 
 CARRIERS = (
     *(ApplyOp, ClosureOp, InstantiateOp, LetOp, MatchOp, RefCreateOp, RefReadOp, RefWriteOp),
@@ -95,6 +99,8 @@ FILLED: dict[type[Operation], tuple[str, type[OnesOp | ZerosOp]]] = {
 """The constructor of what is filled with one number, and the operator that needs no tensor for it."""
 LAZY: dict[type[Operation], str] = {AddOp: SUM, MultiplyOp: PRODUCT}
 """The functions that stand for operators on cells."""
+SAFE: dict[type[Operation], str] = {MultiplyOp: SCALED}
+"""Those that keep NaN, infinities and the signs of zeros."""
 
 
 def cell_of(type_: Attribute) -> Attribute:
@@ -108,6 +114,9 @@ class LazyGradientInitPass(RelayPass):
 
     name = "lazy-gradient-init"
 
+    unsafe: bool = False
+    """Take the other summand, or zeros, for a floating-point sum or product with zeros, whatever the other operand is."""
+
     def rewrite(self, op: ModuleOp) -> None:
         functions = [
             each
@@ -117,10 +126,10 @@ class LazyGradientInitPass(RelayPass):
         lazy = [each for each in functions if any(map(_is_made_at_once, walk(each)))]
         if not lazy:
             return
-        add_cells(op)
+        add_cells(op, self.unsafe)
         symbols = Symbols()
         for function in lazy:
-            Cells(function, symbols).run()
+            Cells(function, symbols, self.unsafe).run()
 
 
 def _is_made_at_once(op: Operation) -> bool:
@@ -134,7 +143,7 @@ def _is_made_at_once(op: Operation) -> bool:
 
 def _stays(op: Operation) -> bool:
     """Whether the body of an operation knows tensors only."""
-    return isinstance(op, CalledBodyOp) or keeps_function(op)
+    return isinstance(op, CalledBodyOp) or keeps_function(op) or belongs_to_backend(op)
 
 
 def _makes_cell(op: Operation) -> bool:
@@ -144,9 +153,10 @@ def _makes_cell(op: Operation) -> bool:
 class Cells:
     """The values of a function while its tensors become cells, which all are where they are used."""
 
-    def __init__(self, function: func.FuncOp, symbols: Symbols):
+    def __init__(self, function: func.FuncOp, symbols: Symbols, unsafe: bool):
         self.function = function
         self.symbols = symbols
+        self.unsafe = unsafe
         self.lazy = Retyping(cell_of)
         self.was: dict[SSAValue, Attribute] = {}
         """The type that a value had, where it has another one now."""
@@ -259,10 +269,16 @@ class Cells:
         self._replace(op, _cell(constructor, maker, type_, outside), outside)
 
     def _may_be_filled(self, op: AddOp | MultiplyOp) -> bool:
-        """Whether the operands have one known type, and one of them may be zeros or ones."""
+        """Whether the operands have one known type, and one of them may be zeros or ones that need not be made."""
+        if type(op) not in self._functions(op):
+            return False
         one, other = (self.was.get(operand, operand.type) for operand in op.operands)
         known = has_static_type(op.result) and one == other == op.result.type
         return known and any(operand not in self.made_of for operand in op.operands)
+
+    def _functions(self, op: AddOp | MultiplyOp) -> dict[type[Operation], str]:
+        """The functions that stand for operators on cells of a result's type."""
+        return LAZY if self.unsafe or not is_floating(op.result) else SAFE
 
     def _compute(self, op: AddOp | MultiplyOp) -> None:
         """Arithmetic on cells, which makes tensors only where both are needed."""
@@ -271,7 +287,7 @@ class Cells:
         computed = inside(type(op)(*block.args))
         function, cell = emit(_closure(block, inside, computed)), self.lazy(type_)
         inputs = [function.type, cell, cell]
-        called = emit(GlobalVarOp(LAZY[type(op)], FnType(inputs, cell)))
+        called = emit(GlobalVarOp(self._functions(op)[type(op)], FnType(inputs, cell)))
         self._replace(op, emit(ApplyOp(called, [function, *op.operands], cell)), emit)
 
     # -- values -------------------------------------------------------------------------------

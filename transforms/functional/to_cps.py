@@ -93,8 +93,8 @@ def stays(function: func.FuncOp) -> bool:
 
 
 def _is_operator(op: Operation) -> bool:
-    """Whether the body of an operation is that of an operator, which stays."""
-    return isinstance(op, CalledBodyOp) or keeps_function(op)
+    """Whether the body of an operation is that of an operator, or of a function for another compiler, which stays."""
+    return isinstance(op, CalledBodyOp) or keeps_function(op) or belongs_to_backend(op)
 
 
 def _inside(function: func.FuncOp) -> list[Operation]:
@@ -113,7 +113,7 @@ def _operators_by_name(function: func.FuncOp) -> set[SSAValue]:
     for op in _inside(function):
         if (
             isinstance(op, ClosureOp)
-            and keeps_function(op)
+            and _is_operator(op)
             or isinstance(op, LetOp)
             and op.value in found
         ):
@@ -122,7 +122,7 @@ def _operators_by_name(function: func.FuncOp) -> set[SSAValue]:
             is_call = isinstance(op, LetOp) or (isinstance(op, ApplyOp) and i == 0)
             if operand in found and not is_call:
                 raise PassFailedException(
-                    f"{operation_text(op)} uses the function of a relay.fused as a value, expected a call of it"
+                    f"{operation_text(op)} uses the function of a relay.fused or of another compiler as a value, expected a call of it"
                 )
     return found
 

@@ -15,11 +15,12 @@ same taps on elements of %x and the others on zeros, so that there are as many c
 
 The results are concatenated as channels and then transposed to lie between each other. For strides of
 more than 64 phases %x is dilated (relay.nn.dilate) and there is one convolution. Taps also meet the zeros around %x,
-so that an infinite weight can give NaN at the borders where the transposed convolution gives a number.
+so that an infinite weight would give NaN at the borders where the transposed convolution gives a number: the weight has to be a
+constant of finite numbers, or one of integers. `unsafe` takes all weights.
 
 The weight is transposed by operators, which `fold-constant` computes when it is a constant.
 
-Leaves alone: other layouts than NCW, NCHW, OIW, OIHW and IOHW; `relay.composite`, which a backend
+Leaves alone: weights that may be infinite, unless `unsafe` allows them; other layouts than NCW, NCHW, OIW, OIHW and IOHW; `relay.composite`, which a backend
 knows by its shape, and functions for other compilers. Run it after legalize-layouts, and before
 fold-constant and alter-op-layout.
 
@@ -31,6 +32,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import (
@@ -56,7 +58,8 @@ from xrelay.dialects.shapes import is_dynamic, shape_of
 from xrelay.dialects.tensor.creation import ZerosOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
-from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.interpreters.constants import known_array
+from xrelay.transforms.rules.rewriting import Emitter, is_floating
 
 LEGALIZED = (Conv1DOp, Conv2DTransposeOp)
 """The operators that this pass replaces."""
@@ -128,17 +131,29 @@ def _phases(
 MOST_PHASES = 64
 
 
+def is_finite(weight: SSAValue) -> bool:
+    """Whether a weight is a constant of finite numbers, or holds integers."""
+    if not is_floating(weight):
+        return True
+    values = known_array(weight)
+    return values is not None and bool(np.isfinite(values).all())
+
+
+@dataclass(frozen=True)
 class TransposedAsConvolutions(RewritePattern):
     """
     What a window adds to an element of the result comes from every element of `data` that the
     mirrored window meets, when there are strides - 1 zeros between those.
     """
 
+    unsafe: bool
+    """Whether the weight may be infinite."""
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Conv2DTransposeOp, rewriter: PatternRewriter, /) -> None:
         if is_dynamic(op.weight.type) or is_dynamic(op.data.type):
             return
-        if not op.is_plain:
+        if not op.is_plain or not (self.unsafe or is_finite(op.weight)):
             return
         emit = Emitter()
         phases = prod(positive_pair(op.strides, "strides"))
@@ -267,9 +282,12 @@ class LegalizeConvolutionsPass(RelayPass):
 
     name = "legalize-convolutions"
 
+    unsafe: bool = False
+    """Replace transposed convolutions also where weights may be infinite, which would give NaN at the borders."""
+
     def rewrite(self, op: ModuleOp) -> None:
         patterns = GreedyRewritePatternApplier(
-            [LineAsImage(), TransposedAsConvolutions()], dce_enabled=False
+            [LineAsImage(), TransposedAsConvolutions(self.unsafe)], dce_enabled=False
         )
         PatternWalker(
             Outside(belongs_to_backend, patterns), apply_recursively=False

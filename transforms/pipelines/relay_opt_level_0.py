@@ -24,5 +24,8 @@ class RelayOptLevel0Pass(PassSequence):
 
     name = "relay-opt-level-0"
 
+    unsafe: bool = False
+    """Do all that the original does, also where NaN, infinities or the signs of zeros do not stay."""
+
     def steps(self) -> tuple[RelayPass, ...]:
-        return build_pipeline(0)
+        return build_pipeline(0, self.unsafe)

@@ -23,5 +23,8 @@ class RelayOptLevel1Pass(PassSequence):
 
     name = "relay-opt-level-1"
 
+    unsafe: bool = False
+    """Do all that the original does, also where NaN, infinities or the signs of zeros do not stay."""
+
     def steps(self) -> tuple[RelayPass, ...]:
-        return build_pipeline(1)
+        return build_pipeline(1, self.unsafe)

@@ -23,5 +23,8 @@ class RelayOptLevel2Pass(PassSequence):
 
     name = "relay-opt-level-2"
 
+    unsafe: bool = False
+    """Do all that the original does, also where NaN, infinities or the signs of zeros do not stay."""
+
     def steps(self) -> tuple[RelayPass, ...]:
-        return build_pipeline(2)
+        return build_pipeline(2, self.unsafe)

@@ -24,5 +24,8 @@ class RelayOptLevel3Pass(PassSequence):
 
     name = "relay-opt-level-3"
 
+    unsafe: bool = False
+    """Do all that the original does, also where NaN, infinities or the signs of zeros do not stay."""
+
     def steps(self) -> tuple[RelayPass, ...]:
-        return build_pipeline(3)
+        return build_pipeline(3, self.unsafe)

@@ -117,9 +117,9 @@ class Conversion:
                 self.end(op)
             case ApplyOp():
                 self.restore(op)
-                self.retype(op.results[0], op.infer_type())
+                self.reinfer(op)
             case RelayOp() if isinstance(op, PASSING):
-                self.retype(op.results[0], op.infer_type())
+                self.reinfer(op)
             case RelayOp() if not isinstance(op, KEEPING):
                 self.operator(op)
             case _:
@@ -184,8 +184,8 @@ class Conversion:
     def dtypes(self, op: RelayOp) -> dict[str, Attribute]:
         """The properties of an operator that say what it computes in."""
         name = op.name.removeprefix("relay.")
-        stated = op.properties.get("out_dtype")
-        if name in SUMS and (stated is None or is_float(stated)):
+        result = op.results[0].type
+        if name in SUMS and is_tensor_type(result) and is_float(result.element_type):
             return {"out_dtype": self.sums}
         filled = op.properties.get("dtype")
         if name in FILLED and filled is not None and is_float(filled):
@@ -239,6 +239,11 @@ class Conversion:
             inputs, outputs = function.function_type.inputs, function.function_type.outputs
             types = map(with_dtypes, outputs, op.operand_types)
             function.function_type = FunctionType.from_lists(list(inputs), list(types))
+
+    def reinfer(self, op: RelayOp) -> None:
+        """Gives a result the dtypes that follow from the operands."""
+        (result,) = op.results
+        self.retype(result, with_dtypes(result.type, op.infer_type()))
 
     def retype(self, value: SSAValue, type_: Attribute) -> None:
         """Gives a value another type."""

@@ -3,9 +3,11 @@
 // RUN: xrelay-opt -p 'annotate-memory-scope{default-device=4},plan-devices{default-device=4}' %s | filecheck %s --check-prefix PLAN
 // RUN: xrelay-opt -p annotate-memory-scope %s | filecheck %s --check-prefix CPU
 // RUN: xrelay-opt -p 'annotate-memory-scope{default-device=4 limit=30}' %s | filecheck %s --check-prefix LIMIT
+// RUN: xrelay-opt -p 'annotate-memory-scope{device-type=1}' %s | filecheck %s --check-prefix TYPE
 // RUN: not xrelay-opt -p 'annotate-memory-scope{limit=0}' %s 2>&1 | filecheck %s --check-prefix ZERO
 
 // ZERO: pass 'annotate-memory-scope': 'limit' is 0, expected at least 1
+// TYPE: relay.device_copy %x {src_virtual_device = #relay.virtual_device<1 : i64,
 // CPU-NOT: on_device
 // CPU-NOT: device_copy
 
@@ -64,4 +66,41 @@ func.func @splits(%x: tensor<8x2x4x4x4xf32>) -> tensor<8x2x4x4x4xf32> {
   }
   %2 = relay.exp %0 : (tensor<8x2x4x4x4xf32>) -> tensor<8x2x4x4x4xf32>
   return %2 : tensor<8x2x4x4x4xf32>
+}
+
+// The last axis of a texture has length 4: what has another one lies where all can use it.
+// CHECK-LABEL: func.func @no_other_lengths
+// CHECK-NEXT: [[F:%.*]] = relay.fused %x :
+// CHECK: relay.on_device [[F]] {virtual_device = #relay.virtual_device<4 : i64, 0 : i64, "global", unit>
+func.func @no_other_lengths(%x: tensor<1x2x16x16x3xf32>) -> tensor<1x2x16x16x3xf32> {
+  %0 = relay.fused %x : (tensor<1x2x16x16x3xf32>) -> tensor<1x2x16x16x3xf32> {
+  ^bb0(%p: tensor<1x2x16x16x3xf32>):
+    %1 = relay.nn.relu %p : (tensor<1x2x16x16x3xf32>) -> tensor<1x2x16x16x3xf32>
+    relay.yield %1 : tensor<1x2x16x16x3xf32>
+  }
+  return %0 : tensor<1x2x16x16x3xf32>
+}
+
+// CHECK-LABEL: func.func @keep_four_axes
+// CHECK-NEXT: [[F:%.*]] = relay.fused %x :
+// CHECK: func.return [[F]]
+func.func @keep_four_axes(%x: tensor<2x16x16x4xf32>) -> tensor<2x16x16x4xf32> {
+  %0 = relay.fused %x : (tensor<2x16x16x4xf32>) -> tensor<2x16x16x4xf32> {
+  ^bb0(%p: tensor<2x16x16x4xf32>):
+    %1 = relay.nn.relu %p : (tensor<2x16x16x4xf32>) -> tensor<2x16x16x4xf32>
+    relay.yield %1 : tensor<2x16x16x4xf32>
+  }
+  return %0 : tensor<2x16x16x4xf32>
+}
+
+// CHECK-LABEL: func.func @keep_function_of_a_compiler
+// CHECK-NEXT: [[F:%.*]] = relay.fused %x :
+// CHECK: func.return [[F]]
+func.func @keep_function_of_a_compiler(%x: tensor<1x2x16x16x4xf32>) -> tensor<1x2x16x16x4xf32> attributes {Compiler = "a"} {
+  %0 = relay.fused %x : (tensor<1x2x16x16x4xf32>) -> tensor<1x2x16x16x4xf32> {
+  ^bb0(%p: tensor<1x2x16x16x4xf32>):
+    %1 = relay.nn.relu %p : (tensor<1x2x16x16x4xf32>) -> tensor<1x2x16x16x4xf32>
+    relay.yield %1 : tensor<1x2x16x16x4xf32>
+  }
+  return %0 : tensor<1x2x16x16x4xf32>
 }

@@ -1,14 +1,14 @@
 // RUN: xdsl-opt -p annotate-used-memory %s | filecheck %s
 // RUN: xdsl-opt -p annotate-used-memory,annotate-used-memory %s | filecheck %s
-// RUN: not xrelay-opt -p 'annotate-used-memory{functions="unknown"}' %s 2>&1 | filecheck %s --check-prefix UNKNOWN
-// RUN: not xrelay-opt -p 'annotate-used-memory{functions="branch"}' %s 2>&1 | filecheck %s --check-prefix BRANCH
+// RUN: not xrelay-opt -p 'annotate-used-memory{functions="no_unknown"}' %s 2>&1 | filecheck %s --check-prefix UNKNOWN
+// RUN: not xrelay-opt -p 'annotate-used-memory{functions="no_branch"}' %s 2>&1 | filecheck %s --check-prefix BRANCH
 // RUN: not xrelay-opt -p 'annotate-used-memory{functions="none"}' %s 2>&1 | filecheck %s --check-prefix NONE
-// RUN: not xrelay-opt -p 'annotate-used-memory{functions="blocks"}' %s 2>&1 | filecheck %s --check-prefix BLOCKS
+// RUN: not xrelay-opt -p 'annotate-used-memory{functions="no_blocks"}' %s 2>&1 | filecheck %s --check-prefix BLOCKS
 
-// UNKNOWN: pass 'annotate-used-memory': @unknown has type tensor<?xf32>, expected known dimensions
-// BRANCH: pass 'annotate-used-memory': @branch calls a primitive function within another operation, expected calls one after the other
-// NONE: pass 'annotate-used-memory': the module has no function @none with a body, it has @main, @unknown, @branch, @blocks
-// BLOCKS: pass 'annotate-used-memory': @blocks has 2 blocks, expected one
+// UNKNOWN: pass 'annotate-used-memory': @no_unknown has type tensor<?xf32>, expected known dimensions
+// BRANCH: pass 'annotate-used-memory': @no_branch calls a primitive function within another operation, expected calls one after the other
+// NONE: pass 'annotate-used-memory': the module has no function @none with a body, it has @main, @no_unknown, @no_branch, @no_blocks, @keep_what_is_not_named
+// BLOCKS: pass 'annotate-used-memory': @no_blocks has 2 blocks, expected one
 
 // 16 bytes of %x and of each result; the second call is the last that needs %x, and %0 lives on.
 // CHECK-LABEL: func.func @main
@@ -43,11 +43,11 @@ func.func @main(%x: tensor<4xf32>, %unused: tensor<i32>) -> tensor<4xf32> {
   return %11 : tensor<4xf32>
 }
 
-func.func @unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
+func.func @no_unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>
 }
 
-func.func @branch(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
+func.func @no_branch(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
   %0 = scf.if %c -> (tensor<4xf32>) {
     %1 = relay.fused %x : (tensor<4xf32>) -> tensor<4xf32> {
     ^bb0(%p: tensor<4xf32>):
@@ -61,8 +61,20 @@ func.func @branch(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
-func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @no_blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
   cf.br ^bb1
 ^bb1:
   return %x : tensor<4xf32>
+}
+
+// Those that are not named say nothing.
+// CHECK-LABEL: func.func @keep_what_is_not_named(%x: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: relay.fused %x :
+func.func @keep_what_is_not_named(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relay.fused %x : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%p: tensor<4xf32>):
+    %1 = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32>
+    relay.yield %1 : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
 }

@@ -95,9 +95,9 @@ func.func @recursion(%x: tensor<f32>) -> tensor<f32> {
   return %2 : tensor<f32>
 }
 
-// CHECK-LABEL: func.func @compiler
+// CHECK-LABEL: func.func @keep_compiler
 // CHECK-NEXT: relay.exp %x :
-func.func @compiler(%x: tensor<f32>) -> tensor<f32> attributes {Compiler = "c"} {
+func.func @keep_compiler(%x: tensor<f32>) -> tensor<f32> attributes {Compiler = "c"} {
   %0 = relay.exp %x : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }

@@ -1,5 +1,6 @@
 // RUN: xdsl-opt -p cpu-pipeline %s | filecheck %s
 // RUN: xdsl-opt -p cpu-pipeline,cpu-pipeline %s | filecheck %s
+// RUN: xdsl-opt -p cpu-pipeline{lanes=4} %s | filecheck %s --check-prefix=LANES
 
 // The scale of the batch normalisation disappears, its shift joins the bias.
 // CHECK-LABEL: func.func @convolution
@@ -57,12 +58,39 @@ func.func @projections(%x: tensor<1x6x4xf32>) -> tensor<1x6x4xf32> {
 }
 
 // What has kernels of its own and nothing to fold stays.
-// CHECK-LABEL: func.func @keep
+// CHECK-LABEL: func.func @keep_what_has_kernels
 // CHECK-NEXT: [[N:%.*]] = relay.nn.layer_norm %x, %gamma, %beta
 // CHECK-NEXT: [[S:%.*]] = relay.argsort [[N]]
 // CHECK-NEXT: func.return [[S]]
-func.func @keep(%x: tensor<2x3xf32>, %gamma: tensor<3xf32>, %beta: tensor<3xf32>) -> tensor<2x3xi32> {
+func.func @keep_what_has_kernels(%x: tensor<2x3xf32>, %gamma: tensor<3xf32>, %beta: tensor<3xf32>) -> tensor<2x3xi32> {
   %0 = relay.nn.layer_norm %x, %gamma, %beta : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   %1 = relay.argsort %0 : (tensor<2x3xf32>) -> tensor<2x3xi32>
   return %1 : tensor<2x3xi32>
+}
+
+// Blocks of as many channels as a vector has lanes.
+// LANES-LABEL: func.func @lanes
+// LANES: relay.nn.conv2d {{.*}}data_layout = "NCHW4c"
+func.func @lanes(%x: tensor<1x16x14x14xf32>) -> tensor<1x16x14x14xf32> {
+  %w = relay.constant dense<1.0> : tensor<16x16x3x3xf32>
+  %0 = relay.nn.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<1x16x14x14xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x14x14xf32>
+  return %0 : tensor<1x16x14x14xf32>
+}
+
+// CHECK-LABEL: func.func @no_division_by_what_is_computed
+// CHECK-NEXT: relay.divide %x, %y
+func.func @no_division_by_what_is_computed(%x: tensor<2x3xf32>, %y: tensor<f32>) -> tensor<2x3xf32> {
+  %0 = relay.divide %x, %y : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// CHECK-LABEL: func.func @keep_function_of_a_compiler
+// CHECK-NEXT: [[ONE:%.*]] = relay.constant
+// CHECK-NEXT: [[TWO:%.*]] = relay.add [[ONE]], [[ONE]]
+// CHECK-NEXT: relay.divide %x, [[TWO]]
+func.func @keep_function_of_a_compiler(%x: tensor<2x3xf32>) -> tensor<2x3xf32> attributes {Compiler = "a"} {
+  %one = relay.constant dense<1.0> : tensor<1xf32>
+  %two = relay.add %one, %one : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  %0 = relay.divide %x, %two : (tensor<2x3xf32>, tensor<1xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
 }

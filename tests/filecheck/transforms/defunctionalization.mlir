@@ -1,4 +1,18 @@
-// RUN: xrelay-opt %s -p defunctionalization | filecheck %s
+// RUN: xrelay-opt %s -p 'defunctionalization{entry-functions="main","keep_function_of_tensors"}' | filecheck %s
+
+// Functions of tensors are called as before.
+// CHECK-LABEL: func.func @keep_function_of_tensors
+// CHECK-NEXT:    func.call @keep_called(%x)
+// CHECK-LABEL: func.func private @keep_called
+// CHECK-NEXT:    relay.tanh %x
+func.func @keep_function_of_tensors(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = func.call @keep_called(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}
+func.func private @keep_called(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.tanh %x : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}
 
 // A primitive function, and one of a composite, are called like every other; what they are is said of their code.
 

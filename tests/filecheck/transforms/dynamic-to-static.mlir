@@ -1,5 +1,9 @@
 // RUN: xdsl-opt -p dynamic-to-static %s | filecheck %s
 // RUN: xdsl-opt -p dynamic-to-static,dynamic-to-static %s | filecheck %s
+// RUN: xdsl-opt -p dynamic-to-static{max-bytes=8} %s | filecheck %s --check-prefix=FEW
+// RUN: not xrelay-opt -p dynamic-to-static{limit=8} %s 2>&1 | filecheck %s --check-prefix=LIMIT
+
+// LIMIT: pass 'dynamic-to-static': relay.{{.*}}: the constant that it gives has {{[0-9]+}} bytes, the limit (max_bytes) is 8
 
 // Shapes that become known make those known that follow from them, all in one run.
 func.func @chain(%x: tensor<2x3x4xf32>, %y: tensor<8x3xf32>) -> tensor<?x?xf32> {
@@ -46,13 +50,13 @@ func.func @callee(%x: tensor<6xf32>) -> tensor<?x?xf32> {
 // CHECK:        func.return %[[I]] : tensor<2x3xf32>
 
 // What is not known stays, and so do shapes of unknown dimensions.
-func.func @unknown(%x: tensor<6xf32>, %s: tensor<2xi64>, %u: tensor<?x3xf32>) -> (tensor<?x?xf32>, tensor<2xi32>) {
+func.func @keep_unknown(%x: tensor<6xf32>, %s: tensor<2xi64>, %u: tensor<?x3xf32>) -> (tensor<?x?xf32>, tensor<2xi32>) {
   %0 = relay.dyn.reshape %x, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
   %1 = relay.shape_of %u : (tensor<?x3xf32>) -> tensor<2xi32>
   func.return %0, %1 : tensor<?x?xf32>, tensor<2xi32>
 }
 
-// CHECK-LABEL: func.func @unknown(
+// CHECK-LABEL: func.func @keep_unknown(
 // CHECK-NEXT:   relay.dyn.reshape %{{.*}} -> tensor<?x?xf32>
 // CHECK-NEXT:   relay.shape_of %{{.*}} : (tensor<?x3xf32>) -> tensor<2xi32>
 
@@ -116,4 +120,16 @@ func.func @unused(%n: tensor<2xi64>) -> tensor<?x?xf32> {
   %2 = relay.add %0, %1 : (tensor<i32>, tensor<i32>) -> tensor<i32>
   %3 = relay.dyn.ones %n {dtype = f32} : (tensor<2xi64>) -> tensor<?x?xf32>
   func.return %3 : tensor<?x?xf32>
+}
+
+// A shape that is computed of less than it has bytes itself, and is larger than it may be, stays.
+// CHECK-LABEL: func.func @few_bytes() -> tensor<3x3xf32>
+// FEW-LABEL: func.func @few_bytes() -> tensor<?x?xf32>
+// FEW: [[S:%.*]] = relay.full
+// FEW-NEXT: relay.dyn.ones [[S]]
+func.func @few_bytes() -> tensor<?x?xf32> {
+  %n = relay.constant dense<3> : tensor<i64>
+  %s = relay.full %n {shape = array<i64: 2>} : (tensor<i64>) -> tensor<2xi64>
+  %0 = relay.dyn.ones %s {dtype = f32} : (tensor<2xi64>) -> tensor<?x?xf32>
+  func.return %0 : tensor<?x?xf32>
 }

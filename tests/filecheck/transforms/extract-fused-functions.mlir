@@ -44,7 +44,7 @@ func.func @called(%x: tensor<3xf32>) -> tensor<3xf32> {
   return %0 : tensor<3xf32>
 }
 
-func.func @nobody_calls_this(%x: tensor<3xf32>) -> tensor<3xf32> {
+func.func @no_caller(%x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = relay.log %x : (tensor<3xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }

@@ -1,6 +1,10 @@
 // RUN: xdsl-opt -p fold-constant %s | filecheck %s
 // RUN: xdsl-opt -p fold-constant,fold-constant %s | filecheck %s
 // RUN: xdsl-opt -p 'fold-constant{fold-qnn=false}' %s | filecheck %s --check-prefix=KEEP
+// RUN: xdsl-opt -p fold-constant{max-bytes=8} %s | filecheck %s --check-prefix=FEW
+// RUN: not xrelay-opt -p fold-constant{limit=4} %s 2>&1 | filecheck %s --check-prefix=LIMIT
+
+// LIMIT: pass 'fold-constant': relay.sqrt{{.*}}: the constant that it gives has 8 bytes, the limit (max_bytes) is 4
 
 // CHECK-LABEL: func.func @chain
 // CHECK-NEXT: [[FOLDED:%.*]] = relay.constant dense<3.000000e+00> : tensor<2xf32>
@@ -283,4 +287,16 @@ func.func @keep_dropout() -> tensor<2xf32> {
   %1 = relay.tuple_get_item %0[0] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
   %2 = relay.add %1, %one : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
+}
+
+// More bytes than `max-bytes`, and than the operands have.
+// CHECK-LABEL: func.func @no_more_bytes
+// CHECK-NEXT: relay.constant dense<{{.*}}> : tensor<3x2xf32>
+// CHECK-NEXT: func.return
+// FEW-LABEL: func.func @no_more_bytes
+// FEW: relay.tile
+func.func @no_more_bytes() -> tensor<3x2xf32> {
+  %0 = relay.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = relay.tile %0 {reps = array<i64: 3, 1>} : (tensor<2xf32>) -> tensor<3x2xf32>
+  return %1 : tensor<3x2xf32>
 }

@@ -1,4 +1,6 @@
-// RUN: xdsl-opt -p fold-scale-axis %s | filecheck %s
+// RUN: xdsl-opt -p fold-scale-axis{unsafe=true} %s | filecheck %s
+// RUN: xdsl-opt -p fold-scale-axis %s | filecheck %s --check-prefix=SAFE
+// RUN: xdsl-opt -p fold-scale-axis,fold-scale-axis %s | filecheck %s --check-prefix=SAFE
 // RUN: xdsl-opt -p 'fold-scale-axis{directions="backward"}' %s | filecheck %s --check-prefix=BACKWARD
 // RUN: xdsl-opt -p fold-scale-axis,fold-constant %s | filecheck %s --check-prefix=FOLDED
 
@@ -12,6 +14,13 @@
 // CHECK-NEXT: [[D:%.*]] = relay.nn.dense [[A]], [[W]] : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT: func.return [[D]] : tensor<4x2xf32>
 // CHECK-NEXT: }
+// The scale is a constant, which is positive: that needs no option.
+// SAFE-LABEL: func.func @papers
+// SAFE: [[R:%.*]] = relay.nn.relu %x
+// SAFE-NEXT: [[B:%.*]] = relay.divide %bias
+// SAFE-NEXT: [[A:%.*]] = relay.add [[R]], [[B]]
+// SAFE-NEXT: [[W:%.*]] = relay.multiply %weight
+// SAFE-NEXT: relay.nn.dense [[A]], [[W]]
 // BACKWARD-LABEL: func.func @papers
 // BACKWARD: relay.multiply %x
 func.func @papers(%x: tensor<4x3xf32>, %weight: tensor<2x3xf32>, %bias: tensor<3xf32>) -> tensor<4x2xf32> {
@@ -54,6 +63,10 @@ func.func @backward(%x: tensor<1x3x4x4xf32>, %w: tensor<2x3x1x1xf32>, %b: tensor
 // CHECK-NEXT: [[W:%.*]] = relay.multiply %w, [[F]]
 // CHECK-NEXT: [[C:%.*]] = relay.nn.conv2d %x, [[W]]
 // CHECK-NEXT: func.return [[C]]
+// Nothing says that the scale is finite.
+// SAFE-LABEL: func.func @scale_after_convolution
+// SAFE-NEXT: [[C:%.*]] = relay.nn.conv2d %x, %w
+// SAFE: relay.multiply [[C]]
 func.func @scale_after_convolution(%x: tensor<1x4x4x3xf32>, %w: tensor<2x3x1x1xf32>, %t: tensor<2xf32>) -> tensor<1x4x4x2xf32> {
   %0 = relay.nn.conv2d %x, %w {data_layout = "NHWC"} : (tensor<1x4x4x3xf32>, tensor<2x3x1x1xf32>) -> tensor<1x4x4x2xf32>
   %s = relay.tanh %t : (tensor<2xf32>) -> tensor<2xf32>
@@ -95,6 +108,32 @@ func.func @two_in_a_row(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>, %s: tensor<2xf
   %1 = relay.multiply %0, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
   %2 = relay.multiply %1, %t : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
   return %2 : tensor<4x2xf32>
+}
+
+// relu makes 0 of -inf, and 0 times -inf is NaN.
+// CHECK-LABEL: func.func @zero_and_relu
+// CHECK: relay.nn.relu %x
+// CHECK: relay.multiply %w
+// SAFE-LABEL: func.func @zero_and_relu
+// SAFE: [[M:%.*]] = relay.multiply %x
+// SAFE-NEXT: relay.nn.relu [[M]]
+func.func @zero_and_relu(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
+  %s = relay.constant dense<[0.0, 2.0, 3.0]> : tensor<3xf32>
+  %0 = relay.multiply %x, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %1 = relay.nn.relu %0 : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %2 = relay.nn.dense %1, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  return %2 : tensor<4x2xf32>
+}
+
+// A zero times infinity is NaN in both.
+// SAFE-LABEL: func.func @zero
+// SAFE: relay.multiply %w
+// SAFE-NEXT: relay.nn.dense %x
+func.func @zero(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
+  %s = relay.constant dense<[0.0, 2.0, 3.0]> : tensor<3xf32>
+  %0 = relay.multiply %x, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %1 = relay.nn.dense %0, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  return %1 : tensor<4x2xf32>
 }
 
 // FOLDED-LABEL: func.func @constants

@@ -1,5 +1,7 @@
-// RUN: xdsl-opt -p lazy-gradient-init %s | filecheck %s
-// RUN: xdsl-opt -p lazy-gradient-init,lazy-gradient-init %s | filecheck %s
+// RUN: xdsl-opt -p lazy-gradient-init{unsafe=true} %s | filecheck %s
+// RUN: xdsl-opt -p lazy-gradient-init{unsafe=true},lazy-gradient-init{unsafe=true} %s | filecheck %s
+// RUN: xdsl-opt -p lazy-gradient-init %s | filecheck %s --check-prefix=SAFE
+// RUN: xdsl-opt -p lazy-gradient-init,lazy-gradient-init %s | filecheck %s --check-prefix=SAFE
 
 // CHECK-LABEL: func.func @sum(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT: [[Y:%.*]] = relay.construct @GradCell::@Raw(%y)
@@ -18,6 +20,12 @@
 // CHECK-NEXT: [[T:%.*]] = relay.global_var @FromGradCell
 // CHECK-NEXT: [[R:%.*]] = relay.apply [[T]]([[S]])
 // CHECK-NEXT: func.return [[R]]
+// -0 and zeros are +0.
+// SAFE-LABEL: func.func @sum(
+// SAFE-NOT: @AddGradCell
+// SAFE: [[Z:%.*]] = relay.apply
+// SAFE-NEXT: [[R:%.*]] = relay.add [[Z]], %y
+// SAFE-NEXT: func.return [[R]]
 func.func @sum(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   %0 = relay.zeros_like %x : (tensor<2xf32>) -> tensor<2xf32>
   %1 = relay.add %0, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
@@ -29,10 +37,28 @@ func.func @sum(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK:      [[ONE:%.*]] = relay.construct @GradCell::@One
 // CHECK:      [[F:%.*]] = relay.global_var @MultiplyGradCell
 // CHECK-NEXT: relay.apply [[F]]({{%.*}}, [[ONE]], {{%.*}})
+// SAFE-LABEL: func.func @product(
+// SAFE: [[ONE:%.*]] = relay.construct @GradCell::@One
+// SAFE: [[F:%.*]] = relay.global_var @ScaleGradCell
+// SAFE-NEXT: relay.apply [[F]]({{%.*}}, [[ONE]], {{%.*}})
 func.func @product(%x: tensor<f32>) -> tensor<f32> {
   %0 = relay.ones {shape = array<i64>, dtype = f32} : tensor<f32>
   %1 = relay.multiply %0, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return %1 : tensor<f32>
+}
+
+// Integers know no NaN.
+// SAFE-LABEL: func.func @product_of_integers(%x: tensor<i32>)
+// SAFE: [[ZERO:%.*]] = relay.construct @GradCell::@Zero
+// SAFE: [[F:%.*]] = relay.global_var @MultiplyGradCell
+// SAFE-NEXT: [[P:%.*]] = relay.apply [[F]]({{%.*}}, [[ZERO]], {{%.*}})
+// SAFE: [[G:%.*]] = relay.global_var @AddGradCell
+// SAFE-NEXT: relay.apply [[G]]({{%.*}}, [[P]], [[ZERO]])
+func.func @product_of_integers(%x: tensor<i32>) -> tensor<i32> {
+  %0 = relay.zeros {shape = array<i64>, dtype = i32} : tensor<i32>
+  %1 = relay.multiply %0, %x : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %2 = relay.add %1, %0 : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  return %2 : tensor<i32>
 }
 
 // Of an unknown length zeros need the tensor.
@@ -116,8 +142,29 @@ func.func @fused(%x: tensor<f32>) -> tensor<f32> {
   return %2 : tensor<f32>
 }
 
+// So do those of functions for other compilers.
+// CHECK-LABEL: func.func @keep_literal_of_a_compiler(%x: tensor<f32>)
+// CHECK:      [[F:%.*]] = relay.closure attributes {Compiler = "other"} : !relay.fn<(tensor<f32>) -> tensor<f32>> {
+// CHECK-NEXT: ^{{.*}}([[P:%.*]]: tensor<f32>):
+// CHECK-NEXT:   relay.exp [[P]]
+// CHECK:      [[T:%.*]] = relay.apply {{.*}} -> tensor<f32>
+// CHECK:      relay.apply [[F]]([[T]])
+func.func @keep_literal_of_a_compiler(%x: tensor<f32>) -> tensor<f32> {
+  %0 = relay.zeros_like %x : (tensor<f32>) -> tensor<f32>
+  %f = relay.closure attributes {Compiler = "other"} : !relay.fn<(tensor<f32>) -> tensor<f32>> {
+  ^bb0(%p: tensor<f32>):
+    %1 = relay.exp %p : (tensor<f32>) -> tensor<f32>
+    relay.yield %1 : tensor<f32>
+  }
+  %2 = relay.apply %f(%0) : (!relay.fn<(tensor<f32>) -> tensor<f32>>, tensor<f32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
 // CHECK: relay.type_def @GradCell ["T"] [#relay.constructor<"Raw", [!relay.type_var<"T">]>, #relay.constructor<"One", [!relay.fn<() -> !relay.type_var<"T">>]>, #relay.constructor<"Zero", [!relay.fn<() -> !relay.type_var<"T">>]>]
 // CHECK: func.func private @FromGradCell
 // CHECK: func.func private @MultiplyGradCell
 // CHECK: func.func private @AddGradCell
 // CHECK-NOT: func.func
+// SAFE: func.func private @MultiplyGradCell
+// SAFE: func.func private @ScaleGradCell
+// SAFE: func.func private @AddGradCell

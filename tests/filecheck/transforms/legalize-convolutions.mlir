@@ -1,5 +1,6 @@
-// RUN: xdsl-opt -p legalize-convolutions %s | filecheck %s
-// RUN: xdsl-opt -p legalize-convolutions,legalize-convolutions %s | filecheck %s
+// RUN: xdsl-opt -p legalize-convolutions{unsafe=true} %s | filecheck %s
+// RUN: xdsl-opt -p legalize-convolutions{unsafe=true},legalize-convolutions{unsafe=true} %s | filecheck %s
+// RUN: xdsl-opt -p legalize-convolutions %s | filecheck %s --check-prefix=SAFE
 
 // CHECK-LABEL: func.func @line(%x: tensor<1x4x9xf32>, %w: tensor<6x2x3xf32>) -> tensor<1x6x3xf32> {
 // CHECK-NEXT: %conv = relay.expand_dims %x {axis = 2 : i64} : (tensor<1x4x9xf32>) -> tensor<1x4x1x9xf32>
@@ -154,4 +155,39 @@ func.func @keep_compiler(%x: tensor<1x4x9xf32>, %w: tensor<6x4x3xf32>) -> tensor
 func.func @keep_transpose_of_unknown_shape(%x: tensor<1x4x?x5xf32>, %w: tensor<6x4x2x2xf32>) -> tensor<1x6x?x6xf32> {
   %conv = relay.nn.conv2d_transpose %x, %w : (tensor<1x4x?x5xf32>, tensor<6x4x2x2xf32>) -> tensor<1x6x?x6xf32>
   return %conv : tensor<1x6x?x6xf32>
+}
+
+// Nothing says that the weight is finite: at the borders it would be multiplied with zeros.
+// SAFE-LABEL: func.func @no_unknown_weight
+// SAFE-NEXT: relay.nn.conv2d_transpose %x, %w
+func.func @no_unknown_weight(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x2x2xf32>) -> tensor<1x3x6x6xf32> {
+  %0 = relay.nn.conv2d_transpose %x, %w : (tensor<1x2x5x5xf32>, tensor<3x2x2x2xf32>) -> tensor<1x3x6x6xf32>
+  return %0 : tensor<1x3x6x6xf32>
+}
+
+// SAFE-LABEL: func.func @no_infinite_weight
+// SAFE: relay.nn.conv2d_transpose %x
+func.func @no_infinite_weight(%x: tensor<1x1x5x5xf32>) -> tensor<1x1x5x6xf32> {
+  %w = relay.constant dense<"0x0000803F0000807F"> : tensor<1x1x1x2xf32>
+  %0 = relay.nn.conv2d_transpose %x, %w : (tensor<1x1x5x5xf32>, tensor<1x1x1x2xf32>) -> tensor<1x1x5x6xf32>
+  return %0 : tensor<1x1x5x6xf32>
+}
+
+// SAFE-LABEL: func.func @finite_weight
+// SAFE-NOT: relay.nn.conv2d_transpose
+// SAFE: relay.nn.conv2d %x
+// SAFE: func.return
+func.func @finite_weight(%x: tensor<1x1x5x5xf32>) -> tensor<1x1x5x6xf32> {
+  %w = relay.constant dense<[[[[1.0, 2.0]]]]> : tensor<1x1x1x2xf32>
+  %0 = relay.nn.conv2d_transpose %x, %w : (tensor<1x1x5x5xf32>, tensor<1x1x1x2xf32>) -> tensor<1x1x5x6xf32>
+  return %0 : tensor<1x1x5x6xf32>
+}
+
+// SAFE-LABEL: func.func @integers
+// SAFE-NOT: relay.nn.conv2d_transpose
+// SAFE: relay.nn.conv2d %x
+// SAFE: func.return
+func.func @integers(%x: tensor<1x1x5x5xi32>, %w: tensor<1x1x1x2xi32>) -> tensor<1x1x5x6xi32> {
+  %0 = relay.nn.conv2d_transpose %x, %w : (tensor<1x1x5x5xi32>, tensor<1x1x1x2xi32>) -> tensor<1x1x5x6xi32>
+  return %0 : tensor<1x1x5x6xi32>
 }

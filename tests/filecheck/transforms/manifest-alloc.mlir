@@ -107,10 +107,10 @@ func.func @functions(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
 }
 
 // Unknown dimensions stay.
-// CHECK-LABEL: func.func @unknown
+// CHECK-LABEL: func.func @keep_unknown
 // CHECK: relay.fused
 // CHECK-NOT: relay.memory
-func.func @unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
+func.func @keep_unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = relay.fused %x : (tensor<?xf32>) -> tensor<?xf32> {
   ^bb0(%p: tensor<?xf32>):
     %1 = relay.exp %p : (tensor<?xf32>) -> tensor<?xf32>

@@ -207,9 +207,9 @@ func.func @clauses(%t: tuple<tensor<2xf32>>) -> tensor<2xf32> {
   return %b : tensor<2xf32>
 }
 
-// CHECK-LABEL: func.func @foreign
+// CHECK-LABEL: func.func @keep_foreign
 // CHECK-NOT: relay.memory.kill
-func.func @foreign(%x: tensor<2xf32>) -> tensor<2xf32> attributes {Compiler = "a"} {
+func.func @keep_foreign(%x: tensor<2xf32>) -> tensor<2xf32> attributes {Compiler = "a"} {
   %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
@@ -217,7 +217,7 @@ func.func @foreign(%x: tensor<2xf32>) -> tensor<2xf32> attributes {Compiler = "a
 // -----
 
 // CHECK: func.return uses the result of relay.exp, expected a name for it (to-a-normal-form)
-func.func @unnamed(%x: tensor<2xf32>) -> tensor<2xf32> {
+func.func @no_names(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }

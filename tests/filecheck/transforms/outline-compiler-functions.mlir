@@ -27,6 +27,27 @@ func.func @unnamed(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %0 : tensor<4xf32>
 }
 
+// What is for others, or for nobody, stays.
+func.func @keep_other_compiler(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %f = relay.closure attributes {Compiler = "b", global_symbol = "h"} : !relay.fn<(tensor<4xf32>) -> tensor<4xf32>> {
+  ^bb0(%p: tensor<4xf32>):
+    %e = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32>
+    relay.yield %e : tensor<4xf32>
+  }
+  %0 = relay.apply %f(%x) : (!relay.fn<(tensor<4xf32>) -> tensor<4xf32>>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+
+func.func @keep_own_literal(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %f = relay.closure : !relay.fn<(tensor<4xf32>) -> tensor<4xf32>> {
+  ^bb0(%p: tensor<4xf32>):
+    %e = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32>
+    relay.yield %e : tensor<4xf32>
+  }
+  %0 = relay.apply %f(%x) : (!relay.fn<(tensor<4xf32>) -> tensor<4xf32>>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+
 // CHECK:      builtin.module {
 // CHECK-NEXT:   func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // CHECK-NEXT:     %h = relay.closure attributes {Compiler = "b"} : !relay.fn<(tensor<4xf32>) -> tensor<4xf32>> {
@@ -41,7 +62,13 @@ func.func @unnamed(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     %0 = func.call @tvmgen_a_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:     func.return %0 : tensor<4xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @g(%p: tensor<4xf32>) -> tensor<4xf32> attributes {Compiler = "a", global_symbol = "g"} {
+// CHECK-NEXT:   func.func @keep_other_compiler(%x: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT:     %f = relay.closure attributes {Compiler = "b", global_symbol = "h"}
+// CHECK:          relay.apply %f(%x)
+// CHECK:        func.func @keep_own_literal(%x: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT:     %f = relay.closure :
+// CHECK:          relay.apply %f(%x)
+// CHECK:        func.func private @g(%p: tensor<4xf32>) -> tensor<4xf32> attributes {Compiler = "a", global_symbol = "g"} {
 // CHECK-NEXT:     %e = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:     func.return %e : tensor<4xf32>
 // CHECK-NEXT:   }

@@ -2,6 +2,7 @@
 // RUN: xdsl-opt -p outline-default-regions,outline-default-regions %s | filecheck %s
 // RUN: xrelay-opt -p "outline-default-regions{function=other}" %s | filecheck %s --check-prefix OTHER
 // RUN: xrelay-opt -p "outline-default-regions{function=calls}" %s | filecheck %s --check-prefix CALLS
+// RUN: xrelay-opt -p "outline-default-regions{function=keep_calls}" %s | filecheck %s --check-prefix KEEP
 // RUN: not xrelay-opt -p "outline-default-regions{function=nothing}" %s 2>&1 | filecheck %s --check-prefix NONE
 
 // What does not wait for the call is taken before it, in one function, in whatever order it stands.
@@ -83,3 +84,17 @@ func.func private @pure(%x: tensor<3xf32>) -> tensor<3xf32> attributes {Compiler
 // CALLS-NEXT:    %[[D:.*]] = func.call @default_calls_1(%[[C]])
 // CALLS-NEXT:    %[[E:.*]] = func.call @pure(%[[B]])
 // CALLS-NEXT:    func.return %[[E]], %[[D]]
+
+// A function that only calls needs no other ones.
+func.func @keep_calls(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = func.call @pure(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  %1 = func.call @engine(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %1 : tensor<3xf32>
+}
+
+// KEEP-NOT:     @default_
+// KEEP-LABEL: func.func @keep_calls(
+// KEEP-NEXT:    %[[A:.*]] = func.call @pure(%x)
+// KEEP-NEXT:    %[[B:.*]] = func.call @engine(%[[A]])
+// KEEP-NEXT:    func.return %[[B]]
+// KEEP-NOT:     @default_

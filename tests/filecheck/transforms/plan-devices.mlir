@@ -89,7 +89,7 @@ func.func @loop(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 // CHECK: scf.while: what the loop carries would be on device 1:0 and device 2:0, expected one device, or on_device where a copy is meant
-func.func @torn_loop(%c: tensor<i1>, %x: tensor<2xf32> {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>}, %y: tensor<2xf32> {virtual_device = #relay.virtual_device<2 : i64, 0 : i64, "", unit>}) -> tensor<2xf32> {
+func.func @no_torn_loop(%c: tensor<i1>, %x: tensor<2xf32> {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>}, %y: tensor<2xf32> {virtual_device = #relay.virtual_device<2 : i64, 0 : i64, "", unit>}) -> tensor<2xf32> {
   %go = tensor.extract %c[] : tensor<i1>
   %0, %1 = scf.while (%a = %go, %b = %x) : (i1, tensor<2xf32>) -> (i1, tensor<2xf32>) {
     scf.condition(%a) %a, %b : i1, tensor<2xf32>
@@ -103,15 +103,15 @@ func.func @torn_loop(%c: tensor<i1>, %x: tensor<2xf32> {virtual_device = #relay.
 // -----
 
 // CHECK: relay.add %sum{{.*}}: its operands and results would be on device 1:0 and device 2:0, expected one device, or on_device where a copy is meant
-func.func @contradiction(%a: tensor<2xf32> {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>}, %b: tensor<2xf32> {virtual_device = #relay.virtual_device<2 : i64, 0 : i64, "", unit>}) -> tensor<2xf32> {
+func.func @no_contradiction(%a: tensor<2xf32> {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>}, %b: tensor<2xf32> {virtual_device = #relay.virtual_device<2 : i64, 0 : i64, "", unit>}) -> tensor<2xf32> {
   %sum = relay.add %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %sum : tensor<2xf32>
 }
 
 // -----
 
-// CHECK: function @blocks has 2 blocks, expected one
-func.func @blocks(%x: tensor<2xf32>) -> tensor<2xf32> {
+// CHECK: function @no_blocks has 2 blocks, expected one
+func.func @no_blocks(%x: tensor<2xf32>) -> tensor<2xf32> {
   cf.br ^bb1(%x : tensor<2xf32>)
 ^bb1(%y: tensor<2xf32>):
   func.return %y : tensor<2xf32>
@@ -119,14 +119,23 @@ func.func @blocks(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// CHECK: @stated_by_number, func.func{{.*}}: 'virtual_device' is 2 : i64, expected a device as #relay.virtual_device<1 : i64, 0 : i64, "", unit>
-func.func @stated_by_number(%x: tensor<2xf32>) -> tensor<2xf32> attributes {virtual_device = 2 : i64} {
+// CHECK: @no_stated_by_number, func.func{{.*}}: 'virtual_device' is 2 : i64, expected a device as #relay.virtual_device<1 : i64, 0 : i64, "", unit>
+func.func @no_stated_by_number(%x: tensor<2xf32>) -> tensor<2xf32> attributes {virtual_device = 2 : i64} {
   return %x : tensor<2xf32>
 }
 
 // -----
 
-// CHECK: parameter 1 of @parameter_by_name, func.func{{.*}}: 'virtual_device' is "cuda", expected a device as #relay.virtual_device<1 : i64, 0 : i64, "", unit>
-func.func @parameter_by_name(%x: tensor<2xf32>, %y: tensor<2xf32> {virtual_device = "cuda"}) -> tensor<2xf32> {
+// CHECK: parameter 1 of @no_parameter_by_name, func.func{{.*}}: 'virtual_device' is "cuda", expected a device as #relay.virtual_device<1 : i64, 0 : i64, "", unit>
+func.func @no_parameter_by_name(%x: tensor<2xf32>, %y: tensor<2xf32> {virtual_device = "cuda"}) -> tensor<2xf32> {
   return %y : tensor<2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @keep_function_of_a_compiler(%x: tensor<2xf32>) -> tensor<2xf32> attributes {Compiler = "a"} {
+// CHECK-NEXT: relay.exp %x
+func.func @keep_function_of_a_compiler(%x: tensor<2xf32>) -> tensor<2xf32> attributes {Compiler = "a"} {
+  %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
 }

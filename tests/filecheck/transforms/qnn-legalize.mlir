@@ -41,3 +41,31 @@ func.func @looked_up(%x: tensor<2x4xui8>) -> tensor<2x4xui8> {
   %0 = relay.qnn.tanh %x, %scale, %zero, %scale, %zero : (tensor<2x4xui8>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<2x4xui8>
   return %0 : tensor<2x4xui8>
 }
+
+// Bytes without a sign are what the target multiplies.
+// VNNI-LABEL: func.func @keep_bytes_without_a_sign
+// VNNI: relay.qnn.dense %x, %w, %one, %one, %scale, %scale
+func.func @keep_bytes_without_a_sign(%x: tensor<2x4xui8>, %w: tensor<3x4xi8>) -> tensor<2x3xi32> {
+  %one = relay.constant dense<1> : tensor<i32>
+  %scale = relay.constant dense<0.5> : tensor<f32>
+  %0 = relay.qnn.dense %x, %w, %one, %one, %scale, %scale {units = 3 : i64} : (tensor<2x4xui8>, tensor<3x4xi8>, tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<2x3xi32>
+  return %0 : tensor<2x3xi32>
+}
+
+// A table is made for a scale that is known.
+// KEEP-LABEL: func.func @keep_unknown_scale
+// KEEP: relay.qnn.tanh %x, %scale
+func.func @keep_unknown_scale(%x: tensor<2x4xui8>, %scale: tensor<f32>) -> tensor<2x4xui8> {
+  %zero = relay.constant dense<3> : tensor<i32>
+  %0 = relay.qnn.tanh %x, %scale, %zero, %scale, %zero : (tensor<2x4xui8>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<2x4xui8>
+  return %0 : tensor<2x4xui8>
+}
+
+// VNNI-LABEL: func.func @keep_function_of_a_compiler
+// VNNI: relay.qnn.dense %x, %w, %one, %one, %scale, %scale
+func.func @keep_function_of_a_compiler(%x: tensor<2x4xi8>, %w: tensor<3x4xi8>) -> tensor<2x3xi32> attributes {Compiler = "a"} {
+  %one = relay.constant dense<1> : tensor<i32>
+  %scale = relay.constant dense<0.5> : tensor<f32>
+  %0 = relay.qnn.dense %x, %w, %one, %one, %scale, %scale {units = 3 : i64} : (tensor<2x4xi8>, tensor<3x4xi8>, tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<2x3xi32>
+  return %0 : tensor<2x3xi32>
+}

@@ -2,7 +2,7 @@
 // RUN: xdsl-opt -p recursion-to-loops,recursion-to-loops %s | filecheck %s
 // RUN: xrelay-opt -p recursion-to-loops --verify-semantics %s 2>&1 | filecheck %s --check-prefix MEANING
 
-// MEANING: the results of @last, @literal, @sum, @both, @exchanged, @in_a_loop stay the same in 1 passes
+// MEANING: the results of @last, @literal, @keep_sum, @keep_both, @keep_exchanged, @keep_in_a_loop stay the same in 1 passes
 
 // A call that is the last thing in a branch in a branch. The bound is passed on and used from outside.
 // CHECK-LABEL: func.func @last(
@@ -79,14 +79,14 @@ func.func @literal(%n: tensor<i32>, %x: tensor<f32>) -> tuple<tensor<i32>, tenso
 }
 
 // What is done with the result of a call comes after it.
-// CHECK-LABEL: func.func @sum(
+// CHECK-LABEL: func.func @keep_sum(
 // CHECK-NOT: scf.while
 // CHECK: return
-func.func @sum(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
+func.func @keep_sum(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
   %no = relay.logical_not %n : (tensor<i1>) -> tensor<i1>
   %c = tensor.extract %n[] : tensor<i1>
   %r = scf.if %c -> (tensor<f32>) {
-    %0 = func.call @sum(%no, %x) : (tensor<i1>, tensor<f32>) -> tensor<f32>
+    %0 = func.call @keep_sum(%no, %x) : (tensor<i1>, tensor<f32>) -> tensor<f32>
     %1 = relay.add %0, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
     scf.yield %1 : tensor<f32>
   } else {
@@ -96,15 +96,15 @@ func.func @sum(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
 }
 
 // One call of two is not the last.
-// CHECK-LABEL: func.func @both(
+// CHECK-LABEL: func.func @keep_both(
 // CHECK-NOT: scf.while
 // CHECK: return
-func.func @both(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
+func.func @keep_both(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
   %no = relay.logical_not %n : (tensor<i1>) -> tensor<i1>
   %c = tensor.extract %n[] : tensor<i1>
   %r = scf.if %c -> (tensor<f32>) {
-    %0 = func.call @both(%no, %x) : (tensor<i1>, tensor<f32>) -> tensor<f32>
-    %1 = func.call @both(%no, %0) : (tensor<i1>, tensor<f32>) -> tensor<f32>
+    %0 = func.call @keep_both(%no, %x) : (tensor<i1>, tensor<f32>) -> tensor<f32>
+    %1 = func.call @keep_both(%no, %0) : (tensor<i1>, tensor<f32>) -> tensor<f32>
     scf.yield %1 : tensor<f32>
   } else {
     scf.yield %x : tensor<f32>
@@ -113,14 +113,14 @@ func.func @both(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
 }
 
 // The results of a call in another order are not its results.
-// CHECK-LABEL: func.func @exchanged(
+// CHECK-LABEL: func.func @keep_exchanged(
 // CHECK-NOT: scf.while
 // CHECK: return
-func.func @exchanged(%n: tensor<i1>, %x: tensor<f32>, %y: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+func.func @keep_exchanged(%n: tensor<i1>, %x: tensor<f32>, %y: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
   %no = relay.logical_not %n : (tensor<i1>) -> tensor<i1>
   %c = tensor.extract %n[] : tensor<i1>
   %r, %s = scf.if %c -> (tensor<f32>, tensor<f32>) {
-    %0, %1 = func.call @exchanged(%no, %x, %y) : (tensor<i1>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    %0, %1 = func.call @keep_exchanged(%no, %x, %y) : (tensor<i1>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
     scf.yield %1, %0 : tensor<f32>, tensor<f32>
   } else {
     scf.yield %x, %y : tensor<f32>, tensor<f32>
@@ -129,10 +129,10 @@ func.func @exchanged(%n: tensor<i1>, %x: tensor<f32>, %y: tensor<f32>) -> (tenso
 }
 
 // A call within a loop is not the last.
-// CHECK-LABEL: func.func @in_a_loop(
+// CHECK-LABEL: func.func @keep_in_a_loop(
 // CHECK-NOT: scf.while
 // CHECK: return
-func.func @in_a_loop(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
+func.func @keep_in_a_loop(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
   %no = relay.logical_not %n : (tensor<i1>) -> tensor<i1>
   %k0 = arith.constant 0 : index
   %k1 = arith.constant 1 : index
@@ -140,7 +140,7 @@ func.func @in_a_loop(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
   %c = tensor.extract %n[] : tensor<i1>
   %r = scf.if %c -> (tensor<f32>) {
     %s = scf.for %i = %k0 to %k2 step %k1 iter_args(%a = %x) -> (tensor<f32>) {
-      %0 = func.call @in_a_loop(%no, %a) : (tensor<i1>, tensor<f32>) -> tensor<f32>
+      %0 = func.call @keep_in_a_loop(%no, %a) : (tensor<i1>, tensor<f32>) -> tensor<f32>
       scf.yield %0 : tensor<f32>
     }
     scf.yield %s : tensor<f32>
@@ -152,14 +152,14 @@ func.func @in_a_loop(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
 }
 
 // There is no tensor of unknown shape without content.
-// CHECK-LABEL: func.func @unknown(
+// CHECK-LABEL: func.func @keep_unknown(
 // CHECK-NOT: scf.while
 // CHECK: return
-func.func @unknown(%n: tensor<i1>, %x: tensor<?xf32>) -> tensor<?xf32> {
+func.func @keep_unknown(%n: tensor<i1>, %x: tensor<?xf32>) -> tensor<?xf32> {
   %no = relay.logical_not %n : (tensor<i1>) -> tensor<i1>
   %c = tensor.extract %n[] : tensor<i1>
   %r = scf.if %c -> (tensor<?xf32>) {
-    %0 = func.call @unknown(%no, %x) : (tensor<i1>, tensor<?xf32>) -> tensor<?xf32>
+    %0 = func.call @keep_unknown(%no, %x) : (tensor<i1>, tensor<?xf32>) -> tensor<?xf32>
     scf.yield %0 : tensor<?xf32>
   } else {
     scf.yield %x : tensor<?xf32>
@@ -168,11 +168,11 @@ func.func @unknown(%n: tensor<i1>, %x: tensor<?xf32>) -> tensor<?xf32> {
 }
 
 // A literal that is a value within itself.
-// CHECK-LABEL: func.func @value(
+// CHECK-LABEL: func.func @keep_value(
 // CHECK: relay.closure attributes {recursive}
 // CHECK-NOT: scf.while
 // CHECK: return
-func.func @value(%k: !relay.fn<(!relay.fn<(tensor<f32>) -> tensor<f32>>) -> tensor<f32>>) -> !relay.fn<(tensor<f32>) -> tensor<f32>> {
+func.func @keep_value(%k: !relay.fn<(!relay.fn<(tensor<f32>) -> tensor<f32>>) -> tensor<f32>>) -> !relay.fn<(tensor<f32>) -> tensor<f32>> {
   %f = relay.closure attributes {recursive} : !relay.fn<(tensor<f32>) -> tensor<f32>> {
   ^bb0(%g: !relay.fn<(tensor<f32>) -> tensor<f32>>, %a: tensor<f32>):
     %0 = relay.apply %k(%g) : (!relay.fn<(!relay.fn<(tensor<f32>) -> tensor<f32>>) -> tensor<f32>>, !relay.fn<(tensor<f32>) -> tensor<f32>>) -> tensor<f32>
@@ -182,13 +182,13 @@ func.func @value(%k: !relay.fn<(!relay.fn<(tensor<f32>) -> tensor<f32>>) -> tens
 }
 
 // For another compiler.
-// CHECK-LABEL: func.func @theirs(
+// CHECK-LABEL: func.func @keep_theirs(
 // CHECK-NOT: scf.while
 // CHECK: return
-func.func @theirs(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> attributes {Compiler = "theirs"} {
+func.func @keep_theirs(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> attributes {Compiler = "theirs"} {
   %c = tensor.extract %n[] : tensor<i1>
   %r = scf.if %c -> (tensor<f32>) {
-    %0 = func.call @theirs(%n, %x) : (tensor<i1>, tensor<f32>) -> tensor<f32>
+    %0 = func.call @keep_theirs(%n, %x) : (tensor<i1>, tensor<f32>) -> tensor<f32>
     scf.yield %0 : tensor<f32>
   } else {
     scf.yield %x : tensor<f32>

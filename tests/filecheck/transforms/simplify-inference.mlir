@@ -1,6 +1,7 @@
-// RUN: xdsl-opt -p simplify-inference %s | filecheck %s
-// RUN: xdsl-opt -p simplify-inference,simplify-inference %s | filecheck %s
-// RUN: xdsl-opt -p 'simplify-inference{keep-norms=true}' %s | filecheck %s --check-prefix=KEEP
+// RUN: xdsl-opt -p simplify-inference{unsafe=true} %s | filecheck %s
+// RUN: xdsl-opt -p simplify-inference{unsafe=true},simplify-inference{unsafe=true} %s | filecheck %s
+// RUN: xdsl-opt -p simplify-inference{keep-norms=true} %s | filecheck %s --check-prefixes=KEEP,SAFE
+// RUN: xdsl-opt -p simplify-inference,simplify-inference %s | filecheck %s --check-prefix=SAFE
 
 // CHECK-LABEL: func.func @scale_and_shift
 // CHECK-SAME: (%x: tensor<1x4x8x8xf32>, %gamma: tensor<4xf32>, %beta: tensor<4xf32>, %mean: tensor<4xf32>, %var: tensor<4xf32>)
@@ -18,6 +19,20 @@
 // CHECK-NEXT: [[SCALED:%.*]] = relay.multiply %x, [[SCALE3]]
 // CHECK-NEXT: [[RESULT:%.*]] = relay.add [[SCALED]], [[SHIFT3]]
 // CHECK-NEXT: func.return [[RESULT]]
+// SAFE-LABEL: func.func @scale_and_shift
+// SAFE-NEXT: [[EPSILON:%.*]] = relay.constant dense<1.000000e-03> : tensor<f32>
+// SAFE-NEXT: [[STABLE:%.*]] = relay.add %var, [[EPSILON]]
+// SAFE-NEXT: [[ONE:%.*]] = relay.constant dense<1.000000e+00> : tensor<f32>
+// SAFE-NEXT: [[DEVIATION:%.*]] = relay.sqrt [[STABLE]]
+// SAFE-NEXT: [[INVERSE:%.*]] = relay.divide [[ONE]], [[DEVIATION]]
+// SAFE-NEXT: [[SCALE:%.*]] = relay.multiply [[INVERSE]], %gamma
+// SAFE-NEXT: [[MEAN:%.*]] = relay.expand_dims %mean {axis = 1 : i64, num_newaxis = 2 : i64}
+// SAFE-NEXT: [[CENTERED:%.*]] = relay.subtract %x, [[MEAN]]
+// SAFE-NEXT: [[SCALE3:%.*]] = relay.expand_dims [[SCALE]] {axis = 1 : i64, num_newaxis = 2 : i64}
+// SAFE-NEXT: [[SCALED:%.*]] = relay.multiply [[CENTERED]], [[SCALE3]]
+// SAFE-NEXT: [[BETA:%.*]] = relay.expand_dims %beta {axis = 1 : i64, num_newaxis = 2 : i64}
+// SAFE-NEXT: [[RESULT:%.*]] = relay.add [[SCALED]], [[BETA]]
+// SAFE-NEXT: func.return [[RESULT]]
 func.func @scale_and_shift(%x: tensor<1x4x8x8xf32>, %gamma: tensor<4xf32>, %beta: tensor<4xf32>, %mean: tensor<4xf32>, %var: tensor<4xf32>) -> tensor<1x4x8x8xf32> {
   %0 = relay.nn.batch_norm %x, %gamma, %beta, %mean, %var {epsilon = 1.000000e-03 : f64} : (tensor<1x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<1x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>>
   %1 = relay.tuple_get_item %0[0] : (tuple<tensor<1x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>>) -> tensor<1x4x8x8xf32>
@@ -31,6 +46,16 @@ func.func @scale_and_shift(%x: tensor<1x4x8x8xf32>, %gamma: tensor<4xf32>, %beta
 // CHECK-NOT: %gamma
 // CHECK-NOT: %beta
 // CHECK: func.return
+// A difference is computed in f32.
+// SAFE-LABEL: func.func @last_axis_without_scale_and_center
+// SAFE-NEXT: relay.cast %mean
+// SAFE-NOT: expand_dims
+// SAFE-NOT: %gamma
+// SAFE-NOT: %beta
+// SAFE: [[D:%.*]] = relay.subtract {{%.*}}, {{%.*}} : (tensor<2x4xf32>, tensor<4xf32>)
+// SAFE-NEXT: [[S:%.*]] = relay.multiply [[D]], {{%.*}} : (tensor<2x4xf32>, tensor<4xf32>)
+// SAFE-NEXT: relay.cast [[S]] {dtype = f16}
+// SAFE-NEXT: func.return
 func.func @last_axis_without_scale_and_center(%x: tensor<2x4xf16>, %gamma: tensor<4xf16>, %beta: tensor<4xf16>, %mean: tensor<4xf16>, %var: tensor<4xf16>) -> tensor<2x4xf16> {
   %0 = relay.nn.batch_norm %x, %gamma, %beta, %mean, %var {center = false, scale = false} : (tensor<2x4xf16>, tensor<4xf16>, tensor<4xf16>, tensor<4xf16>, tensor<4xf16>) -> tuple<tensor<2x4xf16>, tensor<4xf16>, tensor<4xf16>>
   %1 = relay.tuple_get_item %0[0] : (tuple<tensor<2x4xf16>, tensor<4xf16>, tensor<4xf16>>) -> tensor<2x4xf16>
@@ -174,13 +199,14 @@ func.func @layer_norm_in_f32(%x: tensor<2x4xf16>, %c: tensor<4xf16>) -> tensor<2
 }
 
 // The scale is finite, the mean times the scale is not: where %x is the mean, the original gives inf - inf.
-// CHECK-LABEL: func.func @infinite_shift
-// CHECK-NOT: relay.nn.batch_norm
+// CHECK-LABEL: func.func @no_infinite_shift
+// CHECK-NOT: relay.subtract
 // CHECK: func.return
-// KEEP-LABEL: func.func @infinite_shift
-// KEEP: relay.nn.batch_norm
-// KEEP: func.return
-func.func @infinite_shift(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+// SAFE-LABEL: func.func @no_infinite_shift
+// SAFE-NOT: relay.nn.batch_norm
+// SAFE: relay.subtract %x, %mean
+// SAFE: func.return
+func.func @no_infinite_shift(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
   %one = relay.constant dense<1.0> : tensor<2xf32>
   %gamma = relay.constant dense<[2.0, 1.0]> : tensor<2xf32>
   %mean = relay.constant dense<[3.0e38, 0.0]> : tensor<2xf32>
@@ -189,15 +215,17 @@ func.func @infinite_shift(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
   return %1 : tensor<1x2xf32>
 }
 
-// Without gamma, the shift is the mean.
-// KEEP-LABEL: func.func @finite_shift
-// KEEP-NOT: relay.nn.batch_norm
-// KEEP: func.return
-func.func @finite_shift(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+// Without gamma, the shift is the mean. What is added to it may be anything.
+// SAFE-LABEL: func.func @finite_shift
+// SAFE-NOT: relay.subtract
+// SAFE: [[S:%.*]] = relay.multiply %x
+// SAFE-NEXT: relay.add [[S]]
+// SAFE: func.return
+func.func @finite_shift(%x: tensor<1x2xf32>, %beta: tensor<2xf32>) -> tensor<1x2xf32> {
   %one = relay.constant dense<1.0> : tensor<2xf32>
   %gamma = relay.constant dense<[2.0, 1.0]> : tensor<2xf32>
   %mean = relay.constant dense<[3.0e38, 0.0]> : tensor<2xf32>
-  %0 = relay.nn.batch_norm %x, %gamma, %one, %mean, %one {scale = false} : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tuple<tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>>
+  %0 = relay.nn.batch_norm %x, %gamma, %beta, %mean, %one {scale = false} : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tuple<tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>>
   %1 = relay.tuple_get_item %0[0] : (tuple<tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>>) -> tensor<1x2xf32>
   return %1 : tensor<1x2xf32>
 }

@@ -4,6 +4,9 @@
 // RUN: xrelay-opt -p 'to-mixed-precision{keep-orig-output-dtype=true missing-op-mode=2}' %s | filecheck %s --check-prefix SAME
 // RUN: xrelay-opt -p 'to-mixed-precision{mixed-precision-type="bfloat16" accumulation-type="float32" missing-op-mode=2}' %s | filecheck %s --check-prefix SUMS
 // RUN: xrelay-opt -p 'to-mixed-precision{never="nn.conv2d" always="nn.softmax" missing-op-mode=2}' %s | filecheck %s --check-prefix LISTS
+// RUN: xrelay-opt -p 'to-mixed-precision{original-type="float64" missing-op-mode=2}' %s | filecheck %s --check-prefix OTHER
+// RUN: xrelay-opt -p 'to-mixed-precision{constants-only=true missing-op-mode=2}' %s | filecheck %s --check-prefix OTHER
+// RUN: xrelay-opt -p 'to-mixed-precision{follow="nn.softmax" missing-op-mode=2}' %s | filecheck %s --check-prefix FOLLOW
 // RUN: not xrelay-opt -p 'to-mixed-precision{rules="cpus"}' %s 2>&1 | filecheck %s --check-prefix RULES
 // RUN: not xrelay-opt -p 'to-mixed-precision{missing-op-mode=0}' %s 2>&1 | filecheck %s --check-prefix MISSING
 
@@ -27,6 +30,9 @@
 // SUMS: [[Y:%.*]] = relay.nn.conv2d {{.*}} {out_dtype = f32} : (tensor<1x3x4x4xbf16>, tensor<5x3x3x3xbf16>) -> tensor<1x5x2x2xf32>
 // SUMS-NEXT: [[Z:%.*]] = relay.cast [[Y]] {dtype = bf16}
 // SUMS-NEXT: return [[Z]]
+// Nothing is of the type that is to be replaced, or no operand is a constant.
+// OTHER-LABEL: func.func @convolution
+// OTHER-NEXT: relay.nn.conv2d %data, %weight
 // LISTS-LABEL: func.func @convolution
 // LISTS-NEXT: relay.nn.conv2d %data, %weight {out_dtype = f32}
 func.func @convolution(%data: tensor<1x3x4x4xf32>, %weight: tensor<5x3x3x3xf32>) -> tensor<1x5x2x2xf32> {
@@ -34,11 +40,14 @@ func.func @convolution(%data: tensor<1x3x4x4xf32>, %weight: tensor<5x3x3x3xf32>)
   return %0 : tensor<1x5x2x2xf32>
 }
 
-// CHECK-LABEL: func.func @softmax
+// CHECK-LABEL: func.func @keep_softmax
 // CHECK-NEXT: relay.nn.softmax %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
-// LISTS-LABEL: func.func @softmax
+// Parameters count as having fewer bits.
+// FOLLOW-LABEL: func.func @keep_softmax
+// FOLLOW: relay.nn.softmax {{.*}} : (tensor<2x3xf16>) -> tensor<2x3xf16>
+// LISTS-LABEL: func.func @keep_softmax
 // LISTS: relay.nn.softmax {{.*}} : (tensor<2x3xf16>) -> tensor<2x3xf16>
-func.func @softmax(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+func.func @keep_softmax(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = relay.nn.softmax %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %1 = relay.cos %0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %1 : tensor<2x3xf32>
@@ -109,4 +118,24 @@ func.func private @loop(%c: i1, %x: tensor<2x2xf32>) -> tensor<2x2xf32> {
     scf.yield %a, %2 : i1, tensor<2x2xf32>
   }
   return %1 : tensor<2x2xf32>
+}
+
+// Products of integers are sums of integers.
+// CHECK-LABEL: func.func @no_integers
+// CHECK-NEXT: relay.nn.dense %x, %x : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi8>
+func.func @no_integers(%x: tensor<2x2xi8>) -> tensor<2x2xi8> {
+  %0 = relay.nn.dense %x, %x : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi8>
+  return %0 : tensor<2x2xi8>
+}
+
+// Dimensions that the program leaves open stay so.
+// CHECK-LABEL: func.func @open_dimensions
+// CHECK-SAME: -> tensor<?x?xi8>
+// CHECK-NEXT: relay.cast %x {dtype = i8} : (tensor<2x2xf32>) -> tensor<?x?xi8>
+// SAME-LABEL: func.func @open_dimensions
+// SAME-NEXT: [[C:%.*]] = relay.cast %x {dtype = i8} : (tensor<2x2xf32>) -> tensor<?x?xi8>
+// SAME-NEXT: return [[C]]
+func.func @open_dimensions(%x: tensor<2x2xf32>) -> tensor<?x?xi8> {
+  %0 = relay.cast %x {dtype = i8} : (tensor<2x2xf32>) -> tensor<?x?xi8>
+  return %0 : tensor<?x?xi8>
 }

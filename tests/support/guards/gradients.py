@@ -1,11 +1,14 @@
 """Guards of `first-order-gradient` and `lazy-gradient-init`: test_first_order_gradient.py says what gradients are."""
 
+from graphs import BITS
+
 from guards.functional import OUTER, T, body
 from guards.passes import GuardTable, program
 
 SLOPE = GuardTable("first-order-gradient", units=0, settles=False)
-LAZY = GuardTable("lazy-gradient-init", special=False)
-TABLES = (LAZY, SLOPE)
+LAZY = GuardTable("lazy-gradient-init{unsafe=true}", special=False)
+SAFE = GuardTable("lazy-gradient-init", units=BITS)
+TABLES = (LAZY, SAFE, SLOPE)
 
 TWO = f"%y: {T}"
 
@@ -53,32 +56,35 @@ SLOPE.keeps(
 
 ZEROS = "let %z = zeros_like(%x);"
 ONES = "let %z = ones_like(%x);"
-LAZY.changes("a sum with zeros", body(ZEROS, "add(%z, %x)"), expects="-zeros_like +construct")
-LAZY.changes(
-    "a product with zeros", body(ZEROS, "multiply(%x, %z)"), expects="-zeros_like +construct"
-)
-LAZY.changes("a product with ones", body(ONES, "multiply(%x, %z)"), expects="-ones_like +construct")
-LAZY.changes("a sum with ones", body(ONES, "add(%x, %z)"), expects="-ones_like +construct")
-LAZY.changes(
-    "zeros of a shape",
-    body('add(zeros(shape=[2], dtype="float32"), %x)'),
-    expects="+construct",
-)
-LAZY.changes(
-    "zeros through a tuple",
-    body(ZEROS, "let %t = (%z, %x);", "add(%t.0, %t.1)"),
-    expects="+construct",
-)
-LAZY.changes(
-    "zeros in a branch",
-    body(
-        ZEROS,
-        "let %y = if (%c) { %z } else { %x };",
-        "add(%y, %x)",
-        parameters="%c: Tensor[(), bool]",
-    ),
-    expects="+construct",
-)
+for table in (LAZY, SAFE):
+    table.changes("a sum with zeros", body(ZEROS, "add(%z, %x)"), expects="-zeros_like +construct")
+    table.changes(
+        "a product with zeros", body(ZEROS, "multiply(%x, %z)"), expects="-zeros_like +construct"
+    )
+    table.changes(
+        "a product with ones", body(ONES, "multiply(%x, %z)"), expects="-ones_like +construct"
+    )
+    table.changes("a sum with ones", body(ONES, "add(%x, %z)"), expects="-ones_like +construct")
+    table.changes(
+        "zeros of a shape",
+        body('add(zeros(shape=[2], dtype="float32"), %x)'),
+        expects="+construct",
+    )
+    table.changes(
+        "zeros through a tuple",
+        body(ZEROS, "let %t = (%z, %x);", "add(%t.0, %t.1)"),
+        expects="+construct",
+    )
+    table.changes(
+        "zeros in a branch",
+        body(
+            ZEROS,
+            "let %y = if (%c) { %z } else { %x };",
+            "add(%y, %x)",
+            parameters="%c: Tensor[(), bool]",
+        ),
+        expects="+construct",
+    )
 LAZY.keeps("no zeros and no ones", body("add(%x, multiply(%x, %x))"))
 LAZY.keeps(
     "another compiler takes it",

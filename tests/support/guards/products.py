@@ -330,12 +330,9 @@ MATMULS.keeps(
 INFERENCE = GuardTable(
     "simplify-inference",
     units=512,
-    special=False,
     expects="+sqrt -nn.batch_norm|-nn.layer_norm|-nn.instance_norm|-nn.group_norm|-nn.l2_normalize",
 )
-NORMS = GuardTable(
-    "simplify-inference{keep-norms=true}", units=512, special=False, expects="-nn.batch_norm +sqrt"
-)
+NORMS = GuardTable("simplify-inference{keep-norms=true}", units=512, expects="-nn.batch_norm +sqrt")
 
 
 def batch_norm(

@@ -13,24 +13,21 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp, TanhOp
 
-# -- fold-scale-axis. An infinite number by another factor is NaN where a scale is 0.
+# -- fold-scale-axis
 
 CPU_BACKWARD = GuardTable(
     'fold-scale-axis{directions="backward" rules=cpu}',
     units=256,
-    special=False,
     expects="<multiply|=nn.dense|=nn.bias_add",
 )
 CPU_FORWARD = GuardTable(
     'fold-scale-axis{directions="forward" rules=cpu}',
     units=256,
-    special=False,
     expects="<multiply|=nn.dense|=nn.bias_add",
 )
 CPU_CONSTANT = GuardTable(
     "fold-scale-axis{constant-weights=true rules=cpu}",
     units=256,
-    special=False,
     expects="<multiply|=nn.dense|=nn.bias_add",
 )
 
@@ -89,7 +86,7 @@ CPU_BACKWARD.keeps("two axes", layers((1, 2, 2, 2), conv(2, 2, 1, 1), by(*C, sha
 CPU_BACKWARD.keeps("rows of a dense", layers((4, 4), dense(4, 4), by(*C, shape=(4, 1))))
 CPU_BACKWARD.keeps("the scale's shape counts", layers((1, 4), dense(1, 4), LAST))
 CPU_BACKWARD.keeps("negative and relu", layers(IMAGE, conv(4, 4, 1, 1), unary(ReluOp), NEGATIVE))
-CPU_BACKWARD.changes(
+CPU_BACKWARD.keeps(
     "zero and relu", layers(IMAGE, conv(4, 4, 1, 1), unary(ReluOp), by(0, 1, 2, 3, shape=(4, 1, 1)))
 )
 CPU_BACKWARD.keeps(
@@ -211,9 +208,9 @@ for number in (np.inf, -np.inf, np.nan):
 for number in (0.0, -0.0):
     scale = by(number, 1, 2, 3)
     CPU_BACKWARD.changes(f"{number} as a factor", layers(ROWS, dense(4, 4), scale))
-    CPU_BACKWARD.changes(f"{number} and relu", layers(ROWS, dense(4, 4), unary(ReluOp), scale))
+    CPU_BACKWARD.keeps(f"{number} and relu", layers(ROWS, dense(4, 4), unary(ReluOp), scale))
     CPU_FORWARD.changes(f"{number} as a factor", layers(ROWS, scale, dense(4, 4)))
-    CPU_FORWARD.changes(f"{number} and relu", layers(ROWS, scale, unary(ReluOp), dense(4, 4)))
+    CPU_FORWARD.keeps(f"{number} and relu", layers(ROWS, scale, unary(ReluOp), dense(4, 4)))
 CPU_FORWARD.keeps(
     "so little that quotients are infinite", layers(ROWS, by(1e-40, 1, 2, 3), plus(4), dense(4, 4))
 )
@@ -277,15 +274,16 @@ CPU_BACKWARD.keeps(
 )
 
 # -- The rules of the original: vectors along the channels, computed or not, and no more operators than it knows.
+# Infinite numbers by factors that are computed, or by zeros, can become NaN or cease to be.
 
 BACKWARD = GuardTable(
-    'fold-scale-axis{directions="backward"}',
+    'fold-scale-axis{directions="backward" unsafe=true}',
     units=256,
     special=False,
     expects="=nn.conv2d|=nn.conv3d|=nn.dense|=nn.bias_add|=nn.relu|=nn.leaky_relu|=add|=subtract",
 )
 FORWARD = GuardTable(
-    'fold-scale-axis{directions="forward"}',
+    'fold-scale-axis{directions="forward" unsafe=true}',
     units=256,
     special=False,
     expects="+squeeze|+expand_dims|+reshape|<multiply|~multiply",
@@ -436,4 +434,47 @@ def doubled(g: GuardGraph) -> None:
 
 FORWARD.keeps("both sides of a sum", doubled)
 FORWARD.keeps("used twice", layers(IMAGE, times(4, 1, 1), COMPUTED, again=0))
-TABLES = (CPU_BACKWARD, CPU_FORWARD, CPU_CONSTANT, BACKWARD, FORWARD)
+
+# -- The same where NaN and infinities stay where they are: factors that are known.
+
+SAFE_BACKWARD = GuardTable(
+    'fold-scale-axis{directions="backward"}', units=256, expects=BACKWARD.expects
+)
+SAFE_FORWARD = GuardTable(
+    'fold-scale-axis{directions="forward"}', units=256, expects=FORWARD.expects
+)
+SOME_ZEROS = by(0, 1, 2, 3, shape=(4, 1, 1))
+SUM = plus(4, 1, 1, constant=False)
+for name, shape, steps in (
+    ("convolution", IMAGE, (COMPUTED, CHANNELS)),
+    ("negative", IMAGE, (COMPUTED, SUM, NEGATIVE)),
+    ("zeros", IMAGE, (COMPUTED, bias(4, constant=False), SOME_ZEROS)),
+    ("relu", IMAGE, (COMPUTED, SUM, unary(ReluOp), unary(LeakyReluOp, 0.1), CHANNELS)),
+):
+    SAFE_BACKWARD.changes(name, layers(shape, *steps))
+for name, shape, steps in (
+    ("a computed scale", IMAGE, (COMPUTED, times(4, 1, 1))),
+    ("a scale behind the convolution", IMAGE, (COMPUTED, late(4, 1, 1))),
+    ("a batch normalisation", IMAGE, (COMPUTED, reciprocal)),
+    ("zeros and relu", IMAGE, (COMPUTED, unary(ReluOp), SOME_ZEROS)),
+    ("zeros and leaky relu", IMAGE, (COMPUTED, unary(LeakyReluOp, 0.1), SOME_ZEROS)),
+):
+    SAFE_BACKWARD.keeps(name, layers(shape, *steps))
+for name, shape, steps in (
+    ("convolution", IMAGE, (CHANNELS, COMPUTED)),
+    ("negative", IMAGE, (NEGATIVE, SUM, COMPUTED)),
+    ("zeros", IMAGE, (SOME_ZEROS, COMPUTED)),
+    ("relu", IMAGE, (CHANNELS, unary(ReluOp), SUM, COMPUTED)),
+):
+    SAFE_FORWARD.changes(name, layers(shape, *steps))
+for name, shape, steps in (
+    ("a computed scale", IMAGE, (times(4, 1, 1), COMPUTED)),
+    ("a batch normalisation", IMAGE, (reciprocal, SUM, COMPUTED)),
+    ("zeros and relu", IMAGE, (SOME_ZEROS, unary(ReluOp), COMPUTED)),
+    ("zeros and leaky relu", IMAGE, (SOME_ZEROS, unary(LeakyReluOp, 0.1), COMPUTED)),
+):
+    SAFE_FORWARD.keeps(name, layers(shape, *steps))
+TABLES = (
+    *(CPU_BACKWARD, CPU_FORWARD, CPU_CONSTANT),
+    *(BACKWARD, FORWARD, SAFE_BACKWARD, SAFE_FORWARD),
+)

@@ -49,6 +49,43 @@ def test_backward(scale: str, between: str, constant_weights: bool, expected: st
     assert plan.folds == expected.startswith("folded")
 
 
+@pytest.mark.parametrize(
+    ("scale", "unsafe", "expected"),
+    [
+        ("%p", True, "folded into relay.nn.dense"),
+        (
+            "%p",
+            False,
+            "stays, the scale is not known to be finite: 0 in a weight times infinity is NaN",
+        ),
+        ("%s", True, "folded into relay.nn.dense"),
+        ("%s", False, "folded into relay.nn.dense"),
+    ],
+)
+def test_unsafe_scales(scale: str, unsafe: bool, expected: str):
+    text = f"""
+    func.func @main(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>, %p: tensor<2xf32>) -> tensor<4x2xf32> {{
+      %s = relay.constant dense<[0.0, 2.0]> : tensor<2xf32>
+      %d = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+      %y = relay.multiply %d, {scale} : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+      return %y : tensor<4x2xf32>
+    }}
+    """
+    (plan,) = plans(Parser(context(), text).parse_module(), "backward", unsafe=unsafe)
+    assert str(plan) == f"relay.multiply %y backward: {expected}"
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_zeros_in_front_of_relu(unsafe: bool):
+    text = PROGRAM.format(scale="[0.0, 2.0]", between="relay.nn.relu")
+    (plan,) = plans(Parser(context(), text).parse_module(), "backward", unsafe=unsafe)
+    assert plan.folds == unsafe
+    if not unsafe:
+        assert plan.refusal == (
+            "relay.nn.relu needs a scale without zeros: 0 times infinity is NaN"
+        )
+
+
 def test_forward_needs_a_weight():
     text = PROGRAM.format(scale="[1.0, 2.0]", between="relay.nn.relu")
     (plan,) = plans(Parser(context(), text).parse_module(), "forward")

@@ -20,6 +20,8 @@ CELL, RAW, ONE, ZERO = "GradCell", "Raw", "One", "Zero"
 """The type and its constructors."""
 TENSOR_OF, SUM, PRODUCT = "FromGradCell", "AddGradCell", "MultiplyGradCell"
 """The functions on it."""
+SCALED = "ScaleGradCell"
+"""A product that looks for ones only: zeros times NaN are no zeros. The original has none such."""
 
 _T = '!relay.type_var<"T">'
 _CELL = f"!relay.adt<@{CELL}, [{_T}]>"
@@ -96,6 +98,14 @@ func.func private @{TENSOR_OF}(%cell: {_CELL}) -> {_T} attributes {{relay.type_p
 }
 {
     _function(
+        SCALED,
+        _pairs((_is(ONE), _ANY), (_ANY, _is(ONE)), (_ANY, _ANY)),
+        *map(_choice, ("%r", "%l")),
+        _COMPUTE,
+    )
+}
+{
+    _function(
         SUM,
         _pairs((_is(ZERO), _ANY), (_ANY, _is(ZERO)), (_ANY, _ANY)),
         *map(_choice, ("%r", "%l")),
@@ -106,15 +116,17 @@ func.func private @{TENSOR_OF}(%cell: {_CELL}) -> {_T} attributes {{relay.type_p
 """The type and the functions as a program."""
 
 
-def add_cells(module: ModuleOp) -> None:
+def add_cells(module: ModuleOp, unsafe: bool) -> None:
     """
-    Adds the type and the functions to a module that does not have them yet.
+    Adds the type and the functions to a module that does not have them yet. SCALED is for programs that are not `unsafe`.
 
     Raises PassFailedException when it has something else under one of the names.
     """
     symbols = Symbols()
     for op in _cells().body.ops:
         name = _symbol(op)
+        if unsafe and name == SCALED:
+            continue
         found = symbols.lookup(module, name)
         if found is None:
             module.body.block.add_op(op.clone())

@@ -169,7 +169,7 @@ class PartialEvaluation:
         match op:
             case LetOp():
                 scope[op.result] = scope[op.value]
-            case ClosureOp() if not keeps_function(op):
+            case ClosureOp() if not keeps_function(op) and not belongs_to_backend(op):
                 return self._closure(op, scope, out)
             case ApplyOp() | func.CallOp():
                 return self._call(op, scope, out)
