@@ -12,7 +12,7 @@ from math import prod
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.call_graph import CallGraph
@@ -28,10 +28,18 @@ from xrelay.dialects.conv.winograd import (
 from xrelay.dialects.core.adt import ADT_OPS
 from xrelay.dialects.core.functional import FUNCTIONAL_OPS, GlobalVarOp
 from xrelay.dialects.core.references import REFERENCE_OPS
-from xrelay.dialects.core.values import CORE_OPS, CalledBodyOp, ConstantOp, YieldOp
+from xrelay.dialects.core.values import (
+    CORE_OPS,
+    CalledBodyOp,
+    ConstantOp,
+    TupleGetItemOp,
+    TupleOp,
+    YieldOp,
+)
 from xrelay.dialects.nn.correlation import DeformableConv2DOp
 from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp, MatrixProductOp
 from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
+from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
 from xrelay.dialects.qnn.products import QnnProductOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.layout import Layout
@@ -122,6 +130,8 @@ class OperatorUse:
     calls: int = 0
     multiply_adds: int | None = 0
     """Those of all calls; None when the shapes of one are not known."""
+    fake_quantized: int = 0
+    """The calls between `qnn.dequantize` and `qnn.quantize`."""
 
 
 def operator_uses(module: ModuleOp) -> list[OperatorUse]:
@@ -130,7 +140,8 @@ def operator_uses(module: ModuleOp) -> list[OperatorUse]:
     it too, in the order of their first calls. Both branches of a conditional count, and the
     rounds of recursion and loops do not.
 
-    Source: Relay's ExtractOperators and mac_count.
+    Source: Relay's ExtractOperators, mac_count, and ExtractFakeQuantizedOps, which counts a call for each
+    quantization that needs it.
     """
     graph = CallGraph.of_module(module)
     entry = entry_function(module).sym_name.data
@@ -138,7 +149,10 @@ def operator_uses(module: ModuleOp) -> list[OperatorUse]:
     found: dict[str, OperatorUse] = {}
     for name in reversed(graph.callees_first()):
         times = runs[name]
-        for op in walk(graph.functions[name]) if times else ():
+        if not times:
+            continue
+        fake = fake_quantized(graph.functions[name])
+        for op in walk(graph.functions[name]):
             match op:
                 case func.CallOp():
                     runs[op.callee.string_value()] += times
@@ -147,18 +161,52 @@ def operator_uses(module: ModuleOp) -> list[OperatorUse]:
                 case _ if isinstance(op, LANGUAGE):
                     pass
                 case RelayOp():
-                    _add(found, op, times)
+                    _add(found, op, times, op in fake)
                 case _:
                     pass
     return list(found.values())
 
 
-def _add(found: dict[str, OperatorUse], op: RelayOp, times: int) -> None:
+def _add(found: dict[str, OperatorUse], op: RelayOp, times: int, is_fake: bool) -> None:
     name = op.name.removeprefix("relay.")
     use = found.setdefault(name, OperatorUse(name))
     use.calls += times
+    use.fake_quantized += times * is_fake
     try:
         if use.multiply_adds is not None:
             use.multiply_adds += times * multiply_adds(op)
     except DiagnosticException:
         use.multiply_adds = None
+
+
+def fake_quantized(root: Operation) -> set[Operation]:
+    """
+    The operators that some `qnn.quantize` within an operation needs, down to dequantized values and constants. Of a
+    quantization that needs anything else, as an input or a call, none count.
+    """
+    closed: set[SSAValue] = set()
+    """Values that are computed of dequantized ones and constants alone."""
+    needed: list[SSAValue] = []
+    for op in walk(root):
+        match op:
+            case QnnDequantizeOp() | ConstantOp():
+                closed.update(op.results)
+            case QnnQuantizeOp(data=data):
+                if data in closed:
+                    closed.update(op.results)
+                    needed.append(data)
+            case RelayOp() if isinstance(op, TupleOp | TupleGetItemOp) or not isinstance(
+                op, LANGUAGE
+            ):
+                if closed.issuperset(op.operands):
+                    closed.update(op.results)
+            case _:
+                pass
+    ends = QnnDequantizeOp | QnnQuantizeOp
+    found: set[Operation] = set()
+    while needed:
+        op = needed.pop().owner
+        if isinstance(op, Operation) and op not in found and not isinstance(op, ends):
+            found.add(op)
+            needed.extend(op.operands)
+    return found

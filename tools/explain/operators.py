@@ -13,7 +13,8 @@ from xrelay.tools.explain.lengths import number_json, number_text
 def print_operators(console: Console, uses: Sequence[OperatorUse], limit: int | None) -> None:
     """One table row for each operator, those with the most multiply-adds first, and the sums."""
     table = Table("operator")
-    for heading in ("calls", "multiply-adds", "share"):
+    quantized = any(use.fake_quantized for use in uses)
+    for heading in ("calls", "multiply-adds", "share", *["fake-quantized calls"] * quantized):
         table.add_column(heading, justify="right")
     counts = {
         use.name: None if use.multiply_adds is None else hint(use.multiply_adds) for use in uses
@@ -25,7 +26,8 @@ def print_operators(console: Console, uses: Sequence[OperatorUse], limit: int | 
         number = counts[use.name]
         count = "unknown" if use.multiply_adds is None else number_text(use.multiply_adds)
         share = f"{100 * number / whole:.1f} %" if number and whole else ""
-        table.add_row(use.name, f"{use.calls:,}", count, share)
+        fake = [f"{use.fake_quantized:,}"] * quantized
+        table.add_row(use.name, f"{use.calls:,}", count, share, *fake)
     console.print(table)
     if limit is not None and len(rows) > limit:
         console.print(f"… {len(rows) - limit} more operators")
@@ -45,7 +47,12 @@ def operators_json(uses: Sequence[OperatorUse]) -> dict[str, object]:
     return {
         **_count_json(total_multiply_adds(uses)),
         "operators": [
-            {"operator": use.name, "calls": use.calls, **_count_json(use.multiply_adds)}
+            {
+                "operator": use.name,
+                "calls": use.calls,
+                "fake_quantized": use.fake_quantized,
+                **_count_json(use.multiply_adds),
+            }
             for use in uses
         ],
     }

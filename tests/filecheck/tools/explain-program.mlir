@@ -57,3 +57,4 @@ func.func @main(%x: tensor<1x16x16x16xf32>) -> tensor<1x16x16x16xf32> {
 // COUNTS:      "multiply_adds": 720896
 // COUNTS:      "operator": "nn.conv2d"
 // COUNTS-NEXT: "calls": 2
+// COUNTS-NEXT: "fake_quantized": 0

@@ -26,6 +26,7 @@ from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.dialects.qnn.products import QnnConv2DOp, QnnDenseOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import ExpOp
+from xrelay.frontends.relay_text.importer import read_relay_text
 from xrelay.interpreters.relay import interpret
 
 Build = Callable[[GuardGraph], RelayOp]
@@ -174,3 +175,62 @@ def test_operators_of_functions_count_for_each_call():
 
 def test_products_of_unknown_shape_are_unknown():
     assert uses_of("?") == [OperatorUse("nn.relu", 1, 0), OperatorUse("nn.dense", 5, None)]
+
+
+REGIONS = """#[version = "0.0.5"]
+def @main(%x: Tensor[(4, 8), int8], %w: Tensor[(6, 8), int8], %v: Tensor[(8, 6), int8], %y: Tensor[(4, 6), float32]) {{
+  %0 = qnn.dequantize(%x, 2f, 0);
+  %1 = qnn.dequantize(%w, 0.5f, 0);
+  %2 = nn.dense(%0, %1, units=None);
+  %3 = qnn.quantize(%2, 1f, 0, out_dtype="int8");
+  %4 = qnn.dequantize(%3, 2f, 114);
+  %5 = nn.relu(%4);
+  {more}
+}}
+"""
+"""What TVM's tests of ExtractFakeQuantizedOps look like."""
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        # What lies behind the last quantization is outside.
+        (
+            """%6 = qnn.quantize(%5, 1f, 0, out_dtype="int8");
+            %7 = qnn.dequantize(%6, 1f, 0);
+            %8 = qnn.dequantize(%v, 0.5f, 0);
+            %9 = nn.dense(%7, %8, units=None);
+            %10 = qnn.quantize(%9, 1f, 0, out_dtype="int8");
+            sigmoid(%10)""",
+            {"nn.dense": 2, "nn.relu": 1},
+        ),
+        ("%5", {"nn.dense": 1}),
+        # A constant is as good as what is dequantized, an input is not.
+        ('qnn.quantize(maximum(%5, 1f), 1f, 0, out_dtype="int8")', {"nn.dense": 1, "nn.relu": 1, "maximum": 1}),
+        ('qnn.quantize(maximum(%5, %y), 1f, 0, out_dtype="int8")', {"nn.dense": 1}),
+        ('qnn.quantize(maximum(%5, zeros(shape=[1], dtype="float32")), 1f, 0, out_dtype="int8")',
+         {"nn.dense": 1, "nn.relu": 1, "maximum": 1, "zeros": 1}),
+        # Tuples belong to a region, as do regions without an end of their own.
+        (
+            """%6 = (%5, %4);
+            %7 = concatenate(%6);
+            %8 = qnn.quantize(exp(%7), 1f, 0, out_dtype="int8");
+            qnn.quantize(cast(%8, dtype="float32"), 1f, 0, out_dtype="int8")""",
+            {"nn.dense": 1, "nn.relu": 1, "concatenate": 1, "exp": 1, "cast": 1},
+        ),
+        # A call that two quantizations need is one call.
+        (
+            """%6 = qnn.quantize(exp(%5), 1f, 0, out_dtype="int8");
+            %7 = qnn.quantize(tanh(%5), 1f, 0, out_dtype="int8");
+            (%6, %7)""",
+            {"nn.dense": 1, "nn.relu": 1, "exp": 1, "tanh": 1},
+        ),
+        ('if (True) { qnn.quantize(%5, 1f, 0, out_dtype="int8") } else { qnn.quantize(exp(%2), 1f, 0, out_dtype="int8") }',
+         {"nn.dense": 1, "nn.relu": 1, "exp": 1}),
+        ('qnn.quantize(if (True) { %4 } else { %5 }, 1f, 0, out_dtype="int8")', {"nn.dense": 1}),
+    ],
+)  # fmt: skip
+def test_fake_quantized_calls(more: str, expected: dict[str, int]):
+    program = read_relay_text(REGIONS.format(more=more))
+    found = {use.name: use.fake_quantized for use in operator_uses(program) if use.fake_quantized}
+    assert found == expected
