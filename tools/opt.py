@@ -78,6 +78,10 @@ class XRelayOptMain(xDSLOptMain):
             mlir=self.read_mlir, onnx=self.read_onnx, relay=self.read_relay
         )
 
+    def register_all_targets(self) -> None:
+        super().register_all_targets()
+        self.available_targets["mlir"] = text_target
+
     def read_mlir(self, stream: IO[bytes]) -> ModuleOp:
         """The module in a text, with the weights in the file beside that of the text."""
         from xrelay.compiler import parse_program
@@ -309,6 +313,13 @@ class XRelayOptMain(xDSLOptMain):
             self.args.output_file = str(temporary)
             super().run()
             keep_weights(self.weights, output)
+
+
+def text_target() -> type[Target]:
+    """The target `mlir`, loaded when something is printed."""
+    from xrelay.tools.module_file import TextTarget
+
+    return TextTarget
 
 
 WANTED: dict[object, str] = {int: "a whole number", bool: "true or false"}
