@@ -43,7 +43,7 @@ def require_known_sizes(module: ModuleOp) -> None:
     values = tuple(names[each] for each in cut.values)
     if values:
         raise UnknownDimensions(
-            f"dimensions depend on the elements of inputs: {few(map(repr, values))} (xrelay.InputValue, --input)",
+            f"dimensions depend on the elements of inputs: {few(map(repr, values))} (xrelay.InputValue, `xrelay run --input`)",
             *_described(cut.function),
             values,
         )

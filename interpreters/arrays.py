@@ -24,7 +24,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.dtypes import DTYPES
-from xrelay.dialects.shapes import is_dynamic, is_tensor_type, tensor_of
+from xrelay.dialects.shapes import inner_tuples_first, is_dynamic, is_tensor_type, tensor_of
 
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
@@ -78,10 +78,16 @@ def type_of(array: Array) -> TensorType[AnyDenseElement]:
 def type_bytes(type_: Attribute) -> int:
     """The bytes of tensors of a type, tuples included; 0 where a dimension is not known."""
     if isinstance(type_, TupleType):
-        return sum(map(type_bytes, type_.types.data))
+        for each in inner_tuples_first((type_,), lambda each: _BYTES in vars(each)):
+            vars(each)[_BYTES] = sum(map(type_bytes, each.types.data))
+        return vars(type_)[_BYTES]
     if not is_tensor_type(type_) or is_dynamic(type_):
         return 0
     return prod(type_.get_shape()) * dtype_of(type_.element_type).itemsize
+
+
+_BYTES = "xrelay.bytes"
+"""What `type_bytes` found is kept with a tuple type: of tuples in tuples each would look at all within."""
 
 
 def held_elements(array: Array) -> Array:

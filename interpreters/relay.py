@@ -24,8 +24,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 
-from xrelay.dialects.core.functional import ApplyOp
+from xrelay.dialects.core.functional import ApplyOp, LetOp
 from xrelay.dialects.core.references import RefType
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import array_refusal, compatible, is_tensor_type, tensor_type
 from xrelay.interpreters.arrays import Array, dtype_of, type_bytes, type_of
@@ -258,7 +259,10 @@ class ArrayElementFunctions(InterpreterFunctions):
 
 
 class ResultChecker(Interpreter.Listener):
-    """Compares the results of each operation with their types."""
+    """
+    Compares the results of each operation with their types. What is in a tuple was compared where it was made:
+    operators that pass it on look at no more than one level, as of tuples in tuples each would look at all within.
+    """
 
     def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
         """Raises InterpretationError for a result that no array can hold."""
@@ -270,8 +274,9 @@ class ResultChecker(Interpreter.Listener):
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
         """Raises InterpretationError for a result that its type does not describe."""
+        is_deep = not isinstance(op, (LetOp, TupleGetItemOp, TupleOp))
         for i, (result, value) in enumerate(zip(op.results, results, strict=True)):
-            _check(value, result.type, f"result {i} of {op.name}")
+            _check(value, result.type, f"result {i} of {op.name}", is_deep=is_deep)
 
 
 class SizeLimit(Interpreter.Listener):
@@ -343,8 +348,8 @@ def _program_prototype() -> Interpreter:
     return interpreter
 
 
-def _check(value: Any, type_: Attribute, what: str) -> None:
-    """Raises InterpretationError unless `type_`, if one of tensors, describes `value`."""
+def _check(value: Any, type_: Attribute, what: str, *, is_deep: bool = True) -> None:
+    """Raises InterpretationError unless `type_`, if one of tensors, describes `value`; in tuples only if `is_deep`."""
     if is_tensor_type(type_):
         if not isinstance(value, np.ndarray):
             raise _mismatch(what, f"a Python {type(value).__name__}", type_)
@@ -358,6 +363,8 @@ def _check(value: Any, type_: Attribute, what: str) -> None:
         fields = cast(tuple[Any, ...], value)
         if len(fields) != len(types):
             raise _mismatch(what, f"a tuple of {len(fields)}", type_)
+        if not is_deep:
+            return
         for i, (field, field_type) in enumerate(zip(fields, types, strict=True)):
             _check(field, field_type, f"field {i} of {what}")
     elif isinstance(type_, RefType):

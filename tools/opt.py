@@ -21,7 +21,6 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from xrelay.analysis.facts.program_size import check_text, expanded_size
 from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.collector import collector_paused
 from xrelay.deep import TooDeepError, nests_deeply, with_deep_stack, with_room
@@ -39,7 +38,6 @@ from xrelay.tools.interruption import until_interrupted
 from xrelay.tools.options.shared import add_shape_option
 from xrelay.tools.parser import fail_where_full
 from xrelay.tools.weights import keep_weights
-from xrelay.transforms.rules.pass_sequence import single_passes
 
 T = TypeVar("T")
 
@@ -80,6 +78,10 @@ class XRelayOptMain(xDSLOptMain):
             mlir=self.read_mlir, onnx=self.read_onnx, relay=self.read_relay
         )
 
+    def register_all_targets(self) -> None:
+        super().register_all_targets()
+        self.available_targets["mlir"] = text_target
+
     def read_mlir(self, stream: IO[bytes]) -> ModuleOp:
         """The module in a text, with the weights in the file beside that of the text."""
         from xrelay.compiler import parse_program
@@ -115,6 +117,8 @@ class XRelayOptMain(xDSLOptMain):
         )
 
     def setup_pipeline(self) -> None:
+        from xrelay.transforms.rules.pass_sequence import single_passes
+
         try:
             self.check_passes()
             super().setup_pipeline()
@@ -138,6 +142,8 @@ class XRelayOptMain(xDSLOptMain):
             self.verify_after(previous, module)
         self.running = following
         if self.args.print_between_passes:
+            from xrelay.analysis.facts.program_size import check_text
+
             check_text(module)
         self.check(previous, module, following)
 
@@ -207,6 +213,8 @@ class XRelayOptMain(xDSLOptMain):
         self.is_deep = False
         module = self.in_room(lambda: with_room(parsed))
         if module is not None:
+            from xrelay.analysis.facts.program_size import expanded_size
+
             size = expanded_size(module)
             self.is_deep = nests_deeply(size.levels, size.tuples)
         return module
@@ -275,6 +283,7 @@ class XRelayOptMain(xDSLOptMain):
         """What the target makes of a program."""
         with failing_with(FAILED):
             if parse_spec(self.args.target).name == "mlir":
+                from xrelay.analysis.facts.program_size import check_text
                 from xrelay.program_weights import missing_weights, supplied_weights
 
                 check_text(prog)
@@ -304,6 +313,13 @@ class XRelayOptMain(xDSLOptMain):
             self.args.output_file = str(temporary)
             super().run()
             keep_weights(self.weights, output)
+
+
+def text_target() -> type[Target]:
+    """The target `mlir`, loaded when something is printed."""
+    from xrelay.tools.module_file import TextTarget
+
+    return TextTarget
 
 
 WANTED: dict[object, str] = {int: "a whole number", bool: "true or false"}

@@ -20,7 +20,9 @@ from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.placement.search.exact import pareto
 from xrelay.placement.search.problem import Outcome
 from xrelay.placing import Placed, Settings, find_placement
+from xrelay.runtime.arguments import number_argument
 from xrelay.runtime.files import whole_file
+from xrelay.runtime.support import MAX_THREADS
 from xrelay.sources import Source
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, failing_with
@@ -70,8 +72,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
     Raises PlacementError for what makes no sense.
     """
-    if args.workers < 1:
-        raise PlacementError(f"--workers is {args.workers}, expected at least 1")
+    number_argument("--workers", args.workers, 1, MAX_THREADS, PlacementError)
     if not args.measure_seconds >= 0:
         raise PlacementError(f"--measure-seconds is {args.measure_seconds:g}, expected at least 0")
     if not 0 <= args.refine < inf:

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.values import CompositeOp, ConstantOp
+from xrelay.dialects.model_names import model_name
 
 MAX_NAME_LENGTH = 80
 """Longer names of kernels are cut and end with `_<hash>_`, as in Relay."""
@@ -60,5 +61,9 @@ def fresh_names(prefix: str, module: ModuleOp) -> Iterator[str]:
 def operation_text(op: Operation) -> str:
     """An operation in messages: its name, that of its result, and the place that it comes from."""
     hint = next((result.name_hint for result in op.results if result.name_hint), None)
-    place = "" if isinstance(op.location, UnknownLoc) else f" at {op.location}"
+    node = model_name(op)
+    if node is not None:
+        place = f" of node '{node}'"
+    else:
+        place = "" if isinstance(op.location, UnknownLoc) else f" at {op.location}"
     return f"{op.name}{f' %{hint}' if hint else ''}{place}"

@@ -75,6 +75,8 @@ class Overwriting:
             if isinstance(op, scf.ForOp | scf.WhileOp):
                 self.take_initial(op, number)
                 continue
+            if isinstance(op, PASSING_ON):  # Its results are tensors of other operations.
+                continue
             for result in result_leaves(op):
                 source = self.source(op, result, number)
                 if source is not None:

@@ -16,6 +16,8 @@ from threading import Lock, Thread
 from typing import Any, ParamSpec, TypeVar
 
 from xrelay.placement.errors import PlacementError
+from xrelay.runtime.arguments import number_argument
+from xrelay.runtime.support import MAX_THREADS
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -86,10 +88,9 @@ class WorkerExecutor(Executor):
 
     def __init__(self, workers: int = 1, seconds: float = 60.0):
         """Raises PlacementError for numbers that make no sense."""
-        if workers < 1 or seconds <= 0:
-            raise PlacementError(
-                f"{workers} workers with {seconds:g} seconds for a task, expected at least one and more than 0"
-            )
+        number_argument("workers", workers, 1, MAX_THREADS, PlacementError)
+        if not seconds > 0:
+            raise PlacementError(f"{seconds:g} seconds for a task, expected more than 0")
         self.seconds = seconds
         self._tasks: SimpleQueue[tuple[Future[Any], tuple[Any, Any, Any]] | None] = SimpleQueue()
         self._threads = [Thread(target=self._work, daemon=True) for _ in range(workers)]

@@ -204,12 +204,12 @@ def _fixed_symbols(
                 f"shapes= names '{name}', which is neither an input nor an unknown dimension; "
                 f"inputs: {inputs}; unknown dimensions: {unknown}"
             )
-        # `--shape batch=4` of a command line is a list, too.
         if isinstance(given, InputValue | InputSequence):
             raise OnnxImportError(f"shapes= gives elements of '{name}', which is no input")
         if _is_range(given):
             continue
-        single = given[0] if isinstance(given, Sequence) and len(given) == 1 else given
+        # `--shape batch=4` of a command line is a list of one; `(4,)` may have lost its other end.
+        single = given[0] if isinstance(given, list) and len(given) == 1 else given
         what = f"the length of '{name}' in shapes="
         if not isinstance(single, SupportsIndex):
             raise OnnxImportError(
@@ -291,14 +291,16 @@ def _unknown_message(name: str, dims: Sequence[Dimension], ranges: Ranges) -> st
     )
     names = list(dict.fromkeys(unknown.values()))
     if all(names):
-        mapping = ", ".join(f'"{dim}": …' for dim in names)
-        options = " ".join(f"--shape {dim}=…" for dim in names)
+        lengths = {dim: str(ranges[dim][1]) if dim in ranges else "…" for dim in names}
+        mapping = ", ".join(f'"{dim}": {length}' for dim, length in lengths.items())
+        options = " ".join(f"--shape {dim}={length}" for dim, length in lengths.items())
     else:
         mapping = f'"{name}": [{", ".join(str(dim) or "…" for dim in dims)}]'
         options = f"--shape {name}=…"
+    single = "one length, as in " if any(dim in ranges for dim in names) else ""
     return (
         f"input '{name}' has the unknown dimension {listed}: "
-        f"use shapes={{{mapping}}}, or {options} on the command line"
+        f"use {single}shapes={{{mapping}}}, or {options} on the command line"
     )
 
 

@@ -166,7 +166,9 @@ MOST_IN_ROWS = 16
 """So many elements has a shape of several axes at most: two numbers for each of eight axes."""
 
 
-ELEMENTS_ARE_NEEDED = "supported once the elements of inputs are known (xrelay.InputValue, --input)"
+ELEMENTS_ARE_NEEDED = (
+    "supported once the elements of inputs are known (xrelay.InputValue, `xrelay run --input`)"
+)
 ELEMENTS_ARE_DATA = (
     "sizes depend on the elements of inputs, which xrelay.interpret and --interpret allow"
 )

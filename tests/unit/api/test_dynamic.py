@@ -136,6 +136,7 @@ def test_lengths_by_the_names_of_dimensions() -> None:
             {"batch": (1, 2, 3)},
             "the length of 'batch' in shapes= is .1, 2, 3., expected a whole number, or the least and the greatest one",
         ),
+        ({"batch": (1,)}, "the length of 'batch' in shapes= is .1,., expected a whole number"),
         ({"batch": b"ab"}, "the length of 'batch' in shapes= is b'ab', expected a whole number"),
         ({"x": b"ab"}, "input 'x' b'ab', expected a list of whole numbers"),
         (

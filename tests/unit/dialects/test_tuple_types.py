@@ -4,8 +4,10 @@ import random
 import sys
 import tracemalloc
 from collections.abc import Callable
+from io import StringIO
 from typing import Any
 
+import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType, f32
@@ -15,6 +17,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.limits import DEFAULT_LIMITS
 from xrelay.dialects.shapes import (
     field_places,
     leaf_count,
@@ -24,7 +27,9 @@ from xrelay.dialects.shapes import (
     types_within,
 )
 from xrelay.frontends.relay_text import read_relay_text
+from xrelay.interpreters.relay import SizeLimit, interpret
 from xrelay.lowering.operators.core.values import source_leaf
+from xrelay.tools.module_file import TupleTypePrinter
 from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
 
 
@@ -159,3 +164,27 @@ def test_equal_tuples_merge_without_looking_at_all_within() -> None:
     module = program()
     assert peak_bytes(lambda: EliminateCommonSubexprPass().apply(Context(), module)) < 1_000_000
     assert sum(isinstance(op, TupleOp) for op in module.ops) == 18
+
+
+def test_tuples_in_tuples_are_printed_and_interpreted_without_looking_at_all_within() -> None:
+    def program(depth: int) -> ModuleOp:
+        packed = "".join(f"let %t{i + 1} = (%t{i},);\n" for i in range(depth))
+        back = f"%t{depth}" + ".0" * depth
+        return read_relay_text(f"def @main(%t0: Tensor[(2), float32]) {{ {packed} {back} }}")
+
+    def printed(module: ModuleOp) -> str:
+        text = StringIO()
+        TupleTypePrinter(text).print_op(module)
+        return text.getvalue()
+
+    shallow, deep = program(40), program(80)
+    assert printed(deep) == str(deep)
+    assert calls(lambda: printed(deep)) < 2.5 * calls(lambda: printed(shallow))
+    x = np.ones(2, np.float32)
+    limit = SizeLimit(DEFAULT_LIMITS)
+    assert interpret(deep, [x], listeners=[limit])[0] is x
+
+    def interpreted(module: ModuleOp) -> object:
+        return interpret(module, [x], listeners=[limit])
+
+    assert calls(lambda: interpreted(deep)) < 2.5 * calls(lambda: interpreted(shallow))

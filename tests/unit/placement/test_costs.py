@@ -376,7 +376,7 @@ def test_workers_survive_crashes_and_hangs(tmp_path: Path) -> None:
         workers.seconds = 60
         (found,) = measured(tmp_path, workers).estimates([candidate("a")])
         assert found.source == "measured" and found.is_valid
-    with pytest.raises(PlacementError, match="0 workers with 60 seconds"):
+    with pytest.raises(PlacementError, match="workers is 0, expected 1 to 256"):
         WorkerExecutor(0)
 
 

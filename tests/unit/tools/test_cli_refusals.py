@@ -135,6 +135,10 @@ def test_symbolic_dimension_without_a_shape(cmd: Command, inside: Path, files: S
             "input 'x' has the unknown dimension 0 ('batch'), 2 ('side'), 3 ('side'): "
             'use shapes={"batch": …, "side": …}, or --shape batch=… --shape side=…'
         )
+    cmd("run", "symbolic.onnx", "--shape", "batch=1,8").refused(
+        "input 'x' has the unknown dimension 0 ('batch', somewhere from 1 to 8), 2 ('side'), 3 ('side'): "
+        'use one length, as in shapes={"batch": 8, "side": …}, or --shape batch=8 --shape side=…'
+    )
     assert files(inside) == before
 
 

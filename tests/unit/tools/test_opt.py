@@ -11,8 +11,9 @@ from textwrap import dedent
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from onnx import ModelProto, parser
+from onnx import ModelProto, helper, parser
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.passes import ModulePass
@@ -47,6 +48,14 @@ def test_opt_reads_onnx(opt_cmd: Command, inside: Path) -> None:
     assert result.code == 0
     for part in ("relay.fused", "relay.nn.conv2d", "relay.nn.relu"):
         assert part in result.out
+
+
+def test_opt_advises_no_option_that_it_lacks(
+    opt_cmd: Command, inside: Path, model_of: MakeModel
+) -> None:
+    nodes = [helper.make_node("ConstantOfShape", ["n"], ["y"])]
+    onnx.save(model_of(nodes, {"n": (np.int64, [2])}, ["y"]), inside / "elements.onnx")
+    opt_cmd("elements.onnx").refused("(xrelay.InputValue, `xrelay run --input`): 'n'")
 
 
 def test_opt_fixes_shapes_of_onnx_models(opt_cmd: Command, inside: Path) -> None:

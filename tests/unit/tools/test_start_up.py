@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-HEAVY = ("numpy", "onnx", "llvmlite", "rich", "onnxruntime", "importlib.metadata")
-"""Packages that no command needs to say how it is used."""
+HEAVY = (
+    *("numpy", "onnx", "llvmlite", "rich", "onnxruntime", "xrelay.dialects.base"),
+    "importlib.metadata",
+)
+"""What no command needs to say how it is used."""
 COMPILER = ("xdsl.ir", "onnx", "llvmlite", "xrelay.compiler", "xrelay.dialects.core.values")
 """What only compilation needs."""
 

@@ -47,7 +47,8 @@ WRONG: Sequence[tuple[str, str]] = (
     ),
     ("place add.mlir --backend numpy --refine -1", "--refine is -1, expected a number of seconds"),
     ("place add.mlir --backend numpy --refine 1 --no-confirm", "--refine goes with whole runs"),
-    ("place add.mlir --backend numpy --workers 0", "--workers is 0, expected at least 1"),
+    ("place add.mlir --backend numpy --workers 0", "--workers is 0, expected 1 to 256"),
+    ("place add.mlir --backend numpy --workers 257", "--workers is 257, expected 1 to 256"),
     ("place add.mlir --backend numpy --measure-seconds -1", "--measure-seconds is -1, expected"),
     (
         "place add.mlir --backend numpy --pin nowhere=numpy",

@@ -302,7 +302,7 @@ WORKSPACES = {
             helper.make_node("MatMul", ["s", "w"], ["y"]),
         ],
         [5, 3],
-        '; the largest part of it, 64 bytes, is made for relay.fused %the_softmax at loc("the_softmax"(unknown))',
+        "; the largest part of it, 64 bytes, is made for relay.fused %the_softmax of node 'the_softmax'",
     ),
 }
 
