@@ -195,9 +195,9 @@ def fake_quantized(root: Operation) -> set[Operation]:
                 if data in closed:
                     closed.update(op.results)
                     needed.append(data)
-            case RelayOp() if isinstance(op, TupleOp | TupleGetItemOp) or not isinstance(
-                op, LANGUAGE
-            ):
+            case _ if isinstance(op, LANGUAGE) and not isinstance(op, TupleOp | TupleGetItemOp):
+                pass
+            case RelayOp():
                 if closed.issuperset(op.operands):
                     closed.update(op.results)
             case _:
