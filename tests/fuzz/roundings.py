@@ -26,10 +26,16 @@ from xrelay.dialects.core.functional import ClosureOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.nn.dense import DenseOp, MatrixProductOp
 from xrelay.dialects.nn.norm import BatchNormOp, LogSoftmaxOp, SoftmaxOp
+from xrelay.dialects.pool.adaptive import (
+    AdaptiveAvgPool1DOp,
+    AdaptiveAvgPool2DOp,
+    AdaptiveAvgPool3DOp,
+)
+from xrelay.dialects.pool.pool import AvgPoolOp, GlobalAvgPool2DOp
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor.binary import PowerOp
 from xrelay.dialects.tensor.bits import ReinterpretOp
-from xrelay.dialects.tensor.reduce import ProdOp, SumOp
+from xrelay.dialects.tensor.reduce import MeanOp, ProdOp, SumOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters import numerics
 from xrelay.interpreters.core.functional import FunctionValue
@@ -49,8 +55,17 @@ ROUNDS = (
 Errors in units of the last place, the share of values that have them, and the runs with them; the later only where
 still in doubt. Where all values have errors, most runs of acosh(1) are NaN, and so is the maximum of some.
 """
-SUMS = (DenseOp, LaidOutConvolutionOp, MatrixProductOp, SumOp, TransposedConvolutionOp)
-"""Sums of what is proportional to the first operand. Parts of them may be infinite in one order, and not in another."""
+PRODUCTS = (DenseOp, LaidOutConvolutionOp, MatrixProductOp, TransposedConvolutionOp)
+"""Sums of products of the elements of two operands."""
+AVERAGES = (
+    *(AdaptiveAvgPool1DOp, AdaptiveAvgPool2DOp, AdaptiveAvgPool3DOp),
+    *(AvgPoolOp, GlobalAvgPool2DOp, MeanOp),
+)
+SUMS = (*PRODUCTS, *AVERAGES, SumOp)
+"""
+Sums of what is proportional to the first operand. In another order of the terms parts may be infinite that are not, and
+nothing may be left where large terms cancel.
+"""
 SMALL = 2.0**-8
 """A factor that makes numbers smaller, and changes nothing else of them."""
 MARGIN = 2.0
@@ -93,10 +108,8 @@ class Noise:
         small = np.abs(array) < 2 * finfo(array.dtype).tiny
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
-    def cancelled(self, array: Array, terms: Array) -> Array:
-        """A sum of numbers of the size of `terms`, in which some of what errors may have left of them is nothing."""
-        sizes = np.abs(terms.astype(np.float64))
-        size = np.max(sizes[np.isfinite(sizes)], initial=0.0)
+    def cancelled(self, array: Array, size: float) -> Array:
+        """Sums of numbers up to `size`, in which some of what errors may have left of them is nothing."""
         small = np.abs(array.astype(np.float64)) < self.units * float(finfo(array.dtype).eps) * size
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
@@ -227,14 +240,21 @@ def noisy_operation(
     if isinstance(op, BatchNormOp):
         # The compiler multiplies by a factor and adds a number, both rounded: what they leave may be exactly zero.
         ((data, *statistics),) = results
-        results = ((noise.cancelled(data, noisy[0]), *statistics),)
-    if isinstance(op, SumOp) and numerics.is_float(noisy[0].dtype):
-        # In another order nothing may be left of a sum, whose logarithm is minus infinity then.
-        results = tuple(noise.cancelled(each, noisy[0]) for each in results)
+        results = ((noise.cancelled(data, largest(noisy[0])), *statistics),)
+    if isinstance(op, SUMS) and numerics.is_float(results[0].dtype):
+        # The logarithm of nothing is minus infinity, and its powers may be infinite.
+        size = largest(noisy[0]) * (largest(noisy[1]) if isinstance(op, PRODUCTS) else 1)
+        results = tuple(noise.cancelled(each, size) for each in results)
     if isinstance(op, SoftmaxOp):
         # docs/numerics.md: weights below twice the least normal number are zeros.
         results = tuple(map(noise.flushed, results))
     return results
+
+
+def largest(array: Array) -> float:
+    """The size of the largest number."""
+    sizes = np.abs(array.astype(np.float64))
+    return float(np.max(sizes[np.isfinite(sizes)], initial=0.0))
 
 
 def are_finite(arrays: Sequence[Array]) -> bool:
