@@ -304,7 +304,7 @@ def is_documented(
         (BY_ONE, _near_one),
         (BETWEEN, _near_coordinates),
         ("Dropout", _same_but_a_mask),
-        ("(Global)?MaxPool", _same_but_the_least),
+        ("(Global)?MaxPool|MaxRoiPool", _same_but_the_least),
     )
     for operators, is_near in tolerances:
         belongs = any(re.fullmatch(operators, each) for each in operators_of(node))
