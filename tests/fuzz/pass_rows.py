@@ -35,6 +35,8 @@ class PassRow:
     """Whether it finds nothing to do in any program."""
     settles: bool = True
     """Whether it finds nothing to do in what it leaves."""
+    keeps_order: bool = True
+    """Whether it does not even put operations without effects in another order there."""
     keeps_special: bool = True
     """Whether NaN and infinities stay where they are, unless an option of `unsafe` says that they need not."""
     unsafe: tuple[str, ...] = ("unsafe",)
@@ -194,9 +196,10 @@ ROWS: Mapping[str, PassRow] = {
         apart="computes with fewer bits; test_precision.py says how far results move"
     ),
     "relay-opt-level-0": PassRow({"unsafe": FLAG}),
-    "relay-opt-level-1": PassRow({"unsafe": FLAG}),
-    "relay-opt-level-2": PassRow({"unsafe": FLAG}),
-    "relay-opt-level-3": PassRow({"unsafe": FLAG}),
+    # The normal form orders constants by operands, and fusion orders the operands of groups.
+    "relay-opt-level-1": PassRow({"unsafe": FLAG}, keeps_order=False),
+    "relay-opt-level-2": PassRow({"unsafe": FLAG}, keeps_order=False),
+    "relay-opt-level-3": PassRow({"unsafe": FLAG}, keeps_order=False),
     "relay-to-tir": PassRow(before=(*PARTITIONS, "inline")),
     "remove-standalone-reshapes": PassRow(before=("fuse-ops",)),
     "outline-closures": PassRow(theme="functions"),

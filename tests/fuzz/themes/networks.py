@@ -64,7 +64,7 @@ class AtrousProgram(ThemeProgram):
 
     def convolution(self, x: SSAValue, zero: int) -> SSAValue | None:
         dtype, channels = dtype_of(x.type.element_type), x.type.get_shape()[3]
-        groups = self.one_of(1, 1, 1, channels)
+        groups = self.one_of(1, 1, 1, max(channels, 1))
         options: dict[str, Any] = {
             "strides": self.one_of([1, 1], [1, 1], [1, 1], [1, 1], [2, 1]),
             "padding": self.one_of([0, 0], [0, 0], [1, 1], [1, 0, 2, 1]),
