@@ -11,6 +11,7 @@ from xrelay.dialects.lengths import likely
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.format import Spacing
+from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
@@ -30,11 +31,11 @@ from xrelay.lowering.loops.tile_registers import (
     TileDot,
     TileRegisters,
     choose_tiles,
-    most_vectors_of_tiles,
+    stated_tiles,
     tile_dot_of,
 )
 from xrelay.lowering.loops.tiles import SumsInMemory, TileAt, converted, emit_tiles
-from xrelay.lowering.loops.tiling import MOST_ALONG, Tiling
+from xrelay.lowering.loops.tiling import Tiling
 
 
 def _dot(product: Product, target: Target) -> TileDot | None:
@@ -58,17 +59,14 @@ class TilePlan(ProductPlan):
     @property
     def tiling(self) -> Tiling:
         """How the result is cut."""
-        return choose_tiles(likely(self.product.rows), likely(self.vectors), likely(self.steps))
+        rounds = blocks(likely(self.steps), ROWS)
+        return choose_tiles(1, likely(self.product.rows), likely(self.vectors), rounds)
 
 
 def _tile(plan: TilePlan, parameters: Parameters) -> Tiling:
-    """The tile that parameters state, of as many vectors as there are registers for."""
-    usual, rows = plan.tiling, min(likely(plan.product.rows), MOST_ALONG)
-    own = parameters.number("rows", usual.columns, range(1, rows + 1))
-    most = min(most_vectors_of_tiles(own), likely(plan.vectors))
-    vectors = parameters.number("vectors", min(usual.vectors, most), range(1, most + 1))
-    chosen = Tiling(1, own, vectors)
-    return usual if (own, vectors) == (usual.columns, usual.vectors) else chosen
+    """The tile that parameters state."""
+    rows, vectors = likely(plan.product.rows), likely(plan.vectors)
+    return stated_tiles(parameters, plan.tiling, 1, rows, vectors)
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:
@@ -117,7 +115,7 @@ class _TileCode(ProductCode):
         x, w = self.addresses(where, 0)
         loop = DepthLoop(self.plan.steps // ROWS, ROWS * dot.group, ROWS * step)
         TileRegisters.of(where.tiling).multiply(
-            self.b, dot, x, w, [loop], self.row_step, step, vectors, sums, where.prefetch
+            self.b, dot, x, w, [loop], (0, self.row_step), step, vectors, sums, where.prefetch
         )
 
 

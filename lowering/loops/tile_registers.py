@@ -20,6 +20,7 @@ from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i8
@@ -30,6 +31,7 @@ from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import BfloatDot, ByteDot, Operands, dot_of
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, DepthLoop, Prefetch
@@ -40,7 +42,11 @@ NO_TILES = "no tile registers for elements of these types"
 ROWS = 16
 """Of a tile."""
 ROW_BYTES = 64
+GROUP_BYTES = 4
+"""Of the neighbours along the depth that one lane of the sums meets in a step."""
 REGISTERS = 8
+MOST_IMAGES = 3
+"""Registers of the image, each of which needs one with sums, beside one with weights."""
 BYTE = element(i8)
 CONFIGURATION_BYTES = 64
 
@@ -105,45 +111,73 @@ def tile_dot_of(target: Target, image: Element, weight: Element, result: Element
 # -- sizes -----------------------------------------------------------------------------------------
 
 
-def most_vectors_of_tiles(positions: int) -> int:
-    """How many vectors of sums there are registers for, beside some positions."""
-    tall = blocks(positions, ROWS)
-    return (REGISTERS - tall) // (tall + 1)
+def tile_heights(rows: int, columns: int) -> list[int]:
+    """How many positions each register of the image has: neighbours in a row."""
+    whole, rest = divmod(columns, ROWS)
+    return ([ROWS] * whole + [rest] * (rest > 0)) * rows
 
 
-def tile_heights(positions: int) -> list[int]:
-    """How many positions each register of the image has."""
-    whole, rest = divmod(positions, ROWS)
-    return [ROWS] * whole + [rest] * (rest > 0)
+def most_vectors_of_tiles(rows: int, columns: int) -> int:
+    """How many vectors of sums there are registers for, beside some rows of positions."""
+    images = rows * blocks(columns, ROWS)
+    return max(0, (REGISTERS - images) // (images + 1))
 
 
-def tile_cycles(positions: int, vectors: int, steps: int) -> float:
-    """To compute so many positions of vectors."""
-    heights = tile_heights(positions)
+def tile_cycles(rows: int, columns: int, vectors: int, rounds: int) -> float:
+    """To compute so many rows of positions of vectors, with a product of tiles in each of so many rounds."""
+    heights = tile_heights(rows, columns)
     loads = len(heights) + vectors
     products = vectors * sum(max(height, LEAST_CYCLES) for height in heights)
     each = max(products + LOAD_CYCLES * loads, LOADED_CYCLES * loads)
-    sums = (STORE_CYCLES + SUM_CYCLES) * positions * vectors
-    return blocks(steps, ROWS) * each + TILE_CYCLES + sums
+    return rounds * each + TILE_CYCLES + (STORE_CYCLES + SUM_CYCLES) * rows * columns * vectors
 
 
-def choose_tiles(positions: int, vectors: int, steps: int) -> Tiling:
+@cache
+def choose_tiles(
+    height: int, width: int, vectors: int, rounds: int, tallest: int = MOST_ALONG
+) -> Tiling:
     """
-    The cheapest tiling of positions in a row, of as nearly equal size as there are tiles of them. Where there is
-    nothing to compute, any tiling serves.
+    The cheapest tiling of `height` x `width` positions and vectors of output channels, for so many products of tiles.
+    A tile has at most `tallest` rows. Where there is nothing to compute, any tiling serves.
     """
     best = Tiling(1, 1, 1)
-    for most in range(ROWS, MOST_ALONG + 1, ROWS):
-        tiles = blocks(positions, most)
-        own = blocks(positions, tiles) if tiles else 1
-        for wide in range(1, min(vectors, most_vectors_of_tiles(own)) + 1):
-            cycles = tiles * sum(
-                panels * tile_cycles(own, each, steps)
-                for _, panels, each in panel_parts(vectors, wide)
-            )
-            if not best.cycles or cycles < best.cycles:
-                best = Tiling(1, own, wide, cycles)
+    for columns in range(1, min(width, MOST_ALONG) + 1):
+        for rows in range(1, min(height, tallest, MOST_IMAGES) + 1):
+            tiles = blocks(height, rows) * blocks(width, columns)
+            for wide in range(1, min(vectors, most_vectors_of_tiles(rows, columns)) + 1):
+                cycles = tiles * sum(
+                    panels * tile_cycles(rows, columns, each, rounds)
+                    for _, panels, each in panel_parts(vectors, wide)
+                )
+                if not best.cycles or cycles < best.cycles:
+                    best = Tiling(rows, columns, wide, cycles)
     return best
+
+
+def stated_tiles(
+    parameters: Parameters,
+    usual: Tiling,
+    height: int,
+    width: int,
+    vectors: int,
+    names: tuple[str, str, str] = ("", "rows", "vectors"),
+) -> Tiling:
+    """
+    The tiling that parameters state, `usual` for what they do not, of sizes that there are registers for. A side
+    without a name has one position.
+    """
+    vertical, horizontal, deep = names
+
+    def number(name: str, usual: int, most: int) -> int:
+        most = max(most, 1)
+        return parameters.number(name, min(usual, most), range(1, most + 1))
+
+    rows = number(vertical, usual.rows, min(height, MOST_IMAGES)) if vertical else 1
+    most = min(width, MOST_ALONG, MOST_IMAGES // rows * ROWS)
+    columns = number(horizontal, usual.columns, most)
+    wide = number(deep, usual.vectors, min(vectors, most_vectors_of_tiles(rows, columns)))
+    chosen = (rows, columns, wide)
+    return usual if chosen == (usual.rows, usual.columns, usual.vectors) else Tiling(*chosen)
 
 
 # -- code ------------------------------------------------------------------------------------------
@@ -151,20 +185,28 @@ def choose_tiles(positions: int, vectors: int, steps: int) -> Tiling:
 
 @dataclass(frozen=True)
 class TileRegisters:
-    """The registers of tiles of so many positions and at most so many vectors."""
+    """The registers of tiles of so many rows of positions and at most so many vectors, for some steps at once."""
 
-    positions: int
+    rows: int
+    columns: int
     vectors: int
+    steps: int = ROWS
 
     @staticmethod
-    def of(tiling: Tiling) -> "TileRegisters":
+    def of(tiling: Tiling, steps: int = ROWS) -> "TileRegisters":
         """Those of a tiling."""
-        return TileRegisters(tiling.positions, tiling.vectors)
+        return TileRegisters(tiling.rows, tiling.columns, tiling.vectors, steps)
 
     @property
     def heights(self) -> list[int]:
         """How many positions each register of the image has."""
-        return tile_heights(self.positions)
+        return tile_heights(self.rows, self.columns)
+
+    @property
+    def firsts(self) -> list[tuple[int, int]]:
+        """The row and the column of the first position of each."""
+        columns = range(0, self.columns, ROWS)
+        return [(row, column) for row in range(self.rows) for column in columns]
 
     def sums(self, i: int, v: int) -> int:
         """The number of the register with sums."""
@@ -181,13 +223,14 @@ class TileRegisters:
     @property
     def configuration(self) -> bytes:
         """What is loaded: the number of the format, and the bytes of a row and the rows of each register."""
-        rows = [0] * REGISTERS
+        rows, lengths = [0] * REGISTERS, [0] * REGISTERS
         for i, height in enumerate(self.heights):
-            for register in (self.image(i), *(self.sums(i, v) for v in range(self.vectors))):
-                rows[register] = height
+            rows[self.image(i)], lengths[self.image(i)] = height, self.steps * GROUP_BYTES
+            for v in range(self.vectors):
+                rows[self.sums(i, v)], lengths[self.sums(i, v)] = height, ROW_BYTES
         for v in range(self.vectors):
-            rows[self.weights(v)] = ROWS
-        widths = b"".join((ROW_BYTES * (height > 0)).to_bytes(2, "little") for height in rows)
+            rows[self.weights(v)], lengths[self.weights(v)] = self.steps, ROW_BYTES
+        widths = b"".join(length.to_bytes(2, "little") for length in lengths)
         start = bytes([1]).ljust(16, b"\0") + widths.ljust(32, b"\0")
         return (start + bytes(rows)).ljust(CONFIGURATION_BYTES, b"\0")
 
@@ -212,7 +255,7 @@ class TileRegisters:
         image: SSAValue,
         weights: SSAValue,
         loops: Sequence[DepthLoop],
-        position_step: int,
+        position_steps: tuple[int, int],
         weight_step: int,
         vectors: int,
         sums: SSAValue,
@@ -222,13 +265,13 @@ class TileRegisters:
         Writes the sums of `vectors` vectors to memory, position by position.
 
         `image` and `weights` are the addresses for the first step; each round of the innermost of `loops` computes
-        as many steps as a tile has. From one position to the next, and from one step of the weights to the next, is
-        so far as `position_step` and `weight_step` say, in elements.
+        as many steps as a tile has. From one row and one column of positions to the next, and from one step of the
+        weights to the next, is so far as `position_steps` and `weight_step` say, in elements.
         """
         lanes = ROW_BYTES // dot.total.bytes
-        count, firsts = len(self.heights), range(0, self.positions, ROWS)
+        vertical, horizontal = position_steps
         strides = (
-            b.index(b.mul(position_step, dot.image.bytes)),
+            b.index(b.mul(horizontal, dot.image.bytes)),
             b.index(b.mul(weight_step, dot.weight.bytes)),
             b.index(vectors * ROW_BYTES),
         )
@@ -254,17 +297,20 @@ class TileRegisters:
             for v in range(vectors):
                 column = b.address(w, v * lanes * dot.group, dot.weight.storage)
                 load(self.weights(v), column, strides[1])
-                for i, first in enumerate(firsts):
+                for i, (row, start) in enumerate(self.firsts):
                     if v == 0:
-                        row = b.address(x, b.mul(first, position_step), dot.image.storage)
-                        load(self.image(i), row, strides[0])
+                        offset = b.add(b.mul(row, vertical), b.mul(start, horizontal))
+                        first = b.address(x, offset, dot.image.storage)
+                        load(self.image(i), first, strides[0])
                     operands = (self.sums(i, v), self.image(i), self.weights(v))
                     b.command(dot.instruction, [register(each) for each in operands])
 
-        used = [(i, v) for i in range(count) for v in range(vectors)]
+        used = [(i, v) for i in range(len(self.heights)) for v in range(vectors)]
         for i, v in used:
             b.command("llvm.x86.tilezero", [register(self.sums(i, v))])
         round_at(0, image, weights)
         for i, v in used:
-            place = b.address(sums, (firsts[i] * vectors + v) * lanes, dot.total.storage)
+            row, start = self.firsts[i]
+            position = row * self.columns + start
+            place = b.address(sums, (position * vectors + v) * lanes, dot.total.storage)
             b.command("llvm.x86.tilestored64", [register(self.sums(i, v)), place, strides[2]])

@@ -76,17 +76,23 @@ def test_which_product_of_tiles(case: tuple[str, *tuple[object, ...]]) -> None:
     assert (dot and dot.instruction.removeprefix("llvm.x86.")) == expected
 
 
-@pytest.mark.parametrize("positions", range(1, 49))
-def test_tile_registers_suffice(positions: int) -> None:
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("columns", [1, 7, 16, 17, 32, 48])
+@pytest.mark.parametrize("steps", [16, 8])
+def test_tile_registers_suffice(rows: int, columns: int, steps: int) -> None:
     """As many vectors as there may be have registers of their own, of the right sizes."""
-    vectors = most_vectors_of_tiles(positions)
-    registers = TileRegisters(positions, vectors)
+    vectors = most_vectors_of_tiles(rows, columns)
+    registers = TileRegisters(rows, columns, vectors, steps)
     heights = registers.heights
-    assert sum(heights) == positions
+    assert (vectors > 0) == (len(heights) <= 3)
+    if not vectors:
+        return
+    assert sum(heights) == rows * columns
+    assert len(registers.firsts) == len(heights)
     places = range(len(heights))
     sums = {registers.sums(i, v): heights[i] for i in places for v in range(vectors)}
     image = {registers.image(i): heights[i] for i in places}
-    weights = {registers.weights(v): 16 for v in range(vectors)}
+    weights = {registers.weights(v): steps for v in range(vectors)}
     sizes = {**sums, **image, **weights}
     assert len(sizes) == len(sums) + len(image) + len(weights)
     assert max(sizes) < 8
@@ -94,9 +100,9 @@ def test_tile_registers_suffice(positions: int) -> None:
     assert len(numbers) == 64
     assert numbers[0] == 1
     for register in range(8):
-        rows = sizes.get(register, 0)
-        assert numbers[48 + register] == rows
-        assert numbers[16 + 2 * register] == (64 if rows else 0)
+        assert numbers[48 + register] == sizes.get(register, 0)
+        length = 4 * steps if register in image else 64
+        assert numbers[16 + 2 * register] == (length if sizes.get(register) else 0)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
