@@ -199,7 +199,9 @@ def _tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
     number = blocks(tiles, count)
     if ctx.team.size > 1:
         wanted = ctx.team.size * TASKS_PER_THREAD
-        number = min(tiles, max(number, blocks(wanted, likely(prod(grid.batch) * panels))))
+        # There may be no whole panel in the first call.
+        shares = max(1, likely(prod(grid.batch) * panels))
+        number = min(tiles, max(number, blocks(wanted, shares)))
     return blocks(tiles, number)
 
 
