@@ -149,7 +149,11 @@ class ModelCode(SavedCode):
         """The kernels, the entry function and the run-time support as LLVM's module."""
         signature = self.signature
         support = support_ir(
-            signature.name, signature.threads, self.machine.triple, profile=signature.profiled
+            signature.name,
+            signature.threads,
+            self.machine.triple,
+            profile=signature.profiled,
+            tiles=self.machine.has_tiles,
         )
         hidden = (f"{signature.name}_step_all", *SUPPORT_FUNCTIONS)
         from xrelay.runtime.llvm import linked

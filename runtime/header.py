@@ -1,5 +1,6 @@
 """The C interface of saved models."""
 
+from xrelay.runtime.machine import TILES
 from xrelay.runtime.signature import TOO_DEEP, Signature, TensorSpec
 
 
@@ -16,6 +17,7 @@ def c_header(signature: Signature, digest: str) -> str:
         " *\n"
         f"{_listing('inputs', signature.inputs)}{_listing('outputs', signature.outputs)}"
         f"{_calls_note(signature) if signature.most_calls else ''}"
+        f"{TILES_NOTE * (TILES in signature.features)}"
         " */\n"
         f"#ifndef {guard}\n#define {guard}\n\n"
         "#include <stddef.h>\n\n"
@@ -41,6 +43,14 @@ RUN_NOTE = """
  * another call uses it, or where threads cannot be started, runs on the calling thread alone, with
  * the same result."""
 """What the header says of the function that runs a model with threads."""
+
+
+TILES_NOTE = (
+    " *\n"
+    " * Uses the tile registers of AMX: the first run asks Linux for them, for the whole process, and\n"
+    " * aborts with a message where they are refused.\n"
+)
+"""What it says of a model for processors that have them."""
 
 
 def _calls_note(signature: Signature) -> str:

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 from xrelay.runtime.cache import HOST_PREFIX, is_private, object_cache
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.files import whole_file
+from xrelay.runtime.machine import TILES, may_use_tiles
 from xrelay.runtime.reading import open_regular
 
 logger = logging.getLogger("xrelay.cache")
@@ -32,10 +33,21 @@ class Host:
     features: dict[str, bool]
     """The features that LLVM knows, and whether the processor has them, by name."""
 
+    @property
+    def without_tiles(self) -> "Host":
+        """The same without tile registers and what needs them."""
+        absent = {name: False for name in self.features if name.startswith("amx-")}
+        return replace(self, features={**self.features, **absent})
+
 
 @cache
 def host() -> Host:
-    """This machine's processor."""
+    """This machine's processor, with what this process may use of it."""
+    found = _processor()
+    return found if not found.features.get(TILES) or may_use_tiles() else found.without_tiles
+
+
+def _processor() -> Host:
     path = _path()
     if path is None:
         return _ask()

@@ -21,7 +21,10 @@ one, by its number. Around it this module puts the plain C functions that caller
 numbers of threads, up to the one that the model is compiled for, are the same bits.
 """
 
+from collections.abc import Mapping
+
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.machine import ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
 from xrelay.runtime.synchronization import BARRIER_PATIENCE_NS, PAUSE, PAUSES, SYNCHRONIZATION
 from xrelay.runtime.team import IDLE_PATIENCE_NS, TEAM
 
@@ -31,23 +34,27 @@ SUPPORT_FUNCTIONS = ("xrelay_barrier", "xrelay_next_task", "xrelay_poll", "xrela
 """What the entry function may call."""
 
 
-def support_ir(name: str, threads: int, triple: str, *, profile: bool = False) -> str:
+def support_ir(
+    name: str, threads: int, triple: str, *, profile: bool = False, tiles: bool = False
+) -> str:
     """
     The module to link with a model whose symbols begin with `name`. A model for one thread without
-    a profile gets no team: its `<name>_run` calls the entry function, and its barrier does nothing.
+    a profile gets no team: its `<name>_run` calls the entry function, and its barrier does nothing. One for processors with
+    `tiles` asks the system for them first.
 
     Raises ModelError for threads on a system that teams are not written for.
     """
+    start = f'target triple = "{triple}"\n{_permission_ir() if tiles else ""}'
+    values = {"$NAME": name, "$PERMIT": "  call void @xrelay.permit()\n" if tiles else ""}
     if threads == 1 and not profile:
-        return f'target triple = "{triple}"\n' + _ALONE.replace("$NAME", name)
+        return start + _filled(_ALONE, values)
     architecture = triple.partition("-")[0]
     if architecture not in PAUSE or "linux" not in triple:
         raise ModelError(
             f"threads and profiles are for Linux on {' or '.join(PAUSE)}, not for {triple}"
         )
     declaration, pause = PAUSE[architecture]
-    values = {
-        "$NAME": name,
+    values |= {
         "$THREADS": str(threads),
         "$DECLARE_PAUSE": declaration,
         "$PAUSE_CALL": pause,
@@ -55,10 +62,51 @@ def support_ir(name: str, threads: int, triple: str, *, profile: bool = False) -
         "$IDLE_PATIENCE": str(IDLE_PATIENCE_NS),
         "$BARRIER_PATIENCE": str(BARRIER_PATIENCE_NS),
     }
-    text = SYNCHRONIZATION + TEAM + _INTERFACE
+    return start + _filled(SYNCHRONIZATION + TEAM + _INTERFACE, values)
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """The text with values in their places."""
     for key, value in values.items():
         text = text.replace(key, value)
-    return f'target triple = "{triple}"\n{text}'
+    return text
+
+
+REFUSAL = "xrelay: the system does not let this process use the tile registers (AMX) that the model needs\n"
+"""What a program reads whose model may not run, before it is aborted."""
+
+
+def _permission_ir() -> str:
+    """LLVM IR of `xrelay.permit`, which asks once, and aborts with a message where it is refused."""
+    text = REFUSAL.encode()
+    shown = text.decode().replace("\n", "\\0A")
+    return f"""
+declare i64 @syscall(i64, ...)
+declare i64 @write(i32, ptr, i64)
+declare void @abort() noreturn
+
+@xrelay.permitted = internal global i32 0
+@xrelay.refusal = internal constant [{len(text)} x i8] c"{shown}"
+
+define internal void @xrelay.permit() nounwind {{
+  %known = load atomic i32, ptr @xrelay.permitted monotonic, align 4
+  %asked = icmp ne i32 %known, 0
+  br i1 %asked, label %permitted, label %ask
+ask:
+  %answer = call i64 (i64, ...) @syscall(i64 {ARCH_PRCTL}, i64 {ARCH_REQ_XCOMP_PERM}, i64 {XFEATURE_XTILEDATA})
+  %granted = icmp eq i64 %answer, 0
+  br i1 %granted, label %keep, label %refused
+keep:
+  store atomic i32 1, ptr @xrelay.permitted monotonic, align 4
+  br label %permitted
+permitted:
+  ret void
+refused:
+  %written = call i64 @write(i32 2, ptr @xrelay.refusal, i64 {len(text)})
+  call void @abort()
+  unreachable
+}}
+"""
 
 
 _ALONE = """
@@ -80,7 +128,7 @@ define i64 @xrelay_poll(ptr %team, i64 %thread, i64 %threads, ptr %words) nounwi
 }
 
 define void @$NAME_run(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace) nounwind {
-  call void @$NAME_step_all(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace, i64 0, i64 1,
+$PERMIT  call void @$NAME_step_all(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace, i64 0, i64 1,
                             ptr null)
   ret void
 }
@@ -116,7 +164,7 @@ define void @$NAME_team_stamps(ptr %team, ptr %stamps) nounwind {
 
 define void @$NAME_run_on(ptr %team, ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace)
     nounwind {
-  %ours = call i1 @xrelay.is_ours(ptr %team)
+$PERMIT  %ours = call i1 @xrelay.is_ours(ptr %team)
   br i1 %ours, label %together, label %alone
 together:
   %entry.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 3, i32 0
@@ -141,7 +189,7 @@ alone:
 ; On the team of the process, or on this thread where another run has it, or there can be none.
 define void @$NAME_run(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace) nounwind {
 start:
-  %process = call i32 @getpid()
+$PERMIT  %process = call i32 @getpid()
   %user = load atomic i32, ptr @xrelay.shared_user monotonic, align 4
   %busy = icmp eq i32 %user, %process
   br i1 %busy, label %alone, label %take

@@ -223,7 +223,7 @@ class KernelBuilder(IndexBuilder):
     def prefetch(self, address: SSAValue) -> None:
         """Asks for a line of memory to be brought into the second-level cache. Never fails."""
         numbers = [self.constant(i32, value) for value in (0, 2, 1)]
-        self.insert(llvm.CallIntrinsicOp("llvm.prefetch.p0", [address, *numbers], []))
+        self.command("llvm.prefetch.p0", [address, *numbers])
 
     # -- vectors ------------------------------------------------------------------------------
 
@@ -286,6 +286,12 @@ class KernelBuilder(IndexBuilder):
             operands=args, result_types=[result], properties=intrinsic_call(name, len(args))
         )
         return self.insert(op).results[0]
+
+    def command(self, name: str, args: Sequence[SSAValue]) -> None:
+        """An LLVM intrinsic that returns nothing."""
+        self.insert(
+            llvm.CallIntrinsicOp.create(operands=args, properties=intrinsic_call(name, len(args)))
+        )
 
     # -- comparisons and choices, which arith and llvm of xDSL have for scalars only -----------
 

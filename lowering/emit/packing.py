@@ -98,17 +98,22 @@ class MatrixPanels(Packing):
     """How many neighbours along the depth lie together."""
     shift: int = 0
     """By how much the elements of the image are too large: each panel begins with what undoes it."""
+    together: int = 1
+    """A depth of no multiple of so many groups is filled up with zeros."""
 
     @property
     def name(self) -> str:
         """What the order is called."""
         return "matrix_panels"
 
+    def _steps(self, depth: int) -> int:
+        return blocks(depth, self.group * self.together) * self.together
+
     def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the packed tensor."""
         *batch, rows, depth = shape
         columns, depth = (depth, rows) if self.by_rows else (rows, depth)
-        steps = blocks(depth, self.group) + bool(self.shift)
+        steps = self._steps(depth) + bool(self.shift)
         return *batch, blocks(columns, self.panel), steps, self.panel * self.group
 
     def pack(self, weights: Array) -> Array:
@@ -116,7 +121,7 @@ class MatrixPanels(Packing):
         matrices = weights.swapaxes(-1, -2) if self.by_rows else weights
         *batch, columns, depth = matrices.shape
         panel, group = self.panel, self.group
-        count, steps = blocks(columns, panel), blocks(depth, group)
+        count, steps = blocks(columns, panel), self._steps(depth)
         padded = _padded(_padded(matrices, -2, count * panel), -1, steps * group)
         parted = padded.reshape(*batch, count, panel, steps, group).swapaxes(-2, -3)
         return _shifted(parted.reshape(*batch, count, steps, panel * group), group, self.shift)

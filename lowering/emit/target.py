@@ -31,6 +31,10 @@ class Target:
     """Whether products of four bytes in 32-bit lanes are summed by one instruction, on whole registers."""
     bf16_dot: bool = False
     """Whether products of two bf16 in f32 lanes are summed by one instruction, on whole registers."""
+    bf16_tiles: bool = False
+    """Whether tile registers sum the products of two matrices of bf16 by one instruction (AMX)."""
+    byte_tiles: bool = False
+    """Whether they do so for matrices of bytes."""
     byte_permutes: bool = False
     """Whether bytes of two registers are picked by one instruction, with a number for each byte (VBMI)."""
     required: tuple[str, ...] = ()
@@ -105,6 +109,8 @@ def _with_dots(base: Target, name: str, *features: str) -> Target:
         required=(*base.required, *features),
         vnni=_has_vnni(base, features),
         bf16_dot=_has_bf16_dot(base, features),
+        bf16_tiles=_has_tiles(base, features, "amx-bf16"),
+        byte_tiles=_has_tiles(base, features, "amx-int8"),
         byte_permutes=_has_byte_permutes(base, features),
     )
 
@@ -120,6 +126,12 @@ def _has_bf16_dot(base: Target, features: Collection[str]) -> bool:
     return base.vector_bytes == AVX512.vector_bytes and "avx512bf16" in features
 
 
+def _has_tiles(base: Target, features: Collection[str], kind: str) -> bool:
+    """Whether it has tile registers, with the products that a feature names."""
+    wide = base.vector_bytes == AVX512.vector_bytes
+    return wide and "amx-tile" in features and kind in features
+
+
 def _has_byte_permutes(base: Target, features: Collection[str]) -> bool:
     """Whether such a CPU picks bytes of two registers."""
     return base.vector_bytes == AVX512.vector_bytes and "avx512vbmi" in features
@@ -129,10 +141,16 @@ AVX2_VNNI = _with_dots(AVX2, "x86-64-v3-vnni", "avxvnni")
 AVX512_VNNI = _with_dots(AVX512, "x86-64-v4-vnni", "avx512vnni")
 AVX512_VBMI = _with_dots(AVX512, "x86-64-v4-vbmi", "avx512vnni", "avx512vbmi")
 AVX512_BF16 = _with_dots(AVX512, "x86-64-v4-bf16", "avx512vnni", "avx512bf16")
+AVX512_AMX = _with_dots(
+    AVX512, "x86-64-v4-amx", "avx512vnni", "avx512bf16", "amx-tile", "amx-bf16", "amx-int8"
+)
 
 TARGETS = {
     target.name: target
-    for target in (GENERIC, AVX2, AVX512, AVX2_VNNI, AVX512_VNNI, AVX512_VBMI, AVX512_BF16)
+    for target in (
+        *(GENERIC, AVX2, AVX512, AVX2_VNNI, AVX512_VNNI, AVX512_VBMI, AVX512_BF16),
+        AVX512_AMX,
+    )
 }
 NATIVE = "native"
 
@@ -184,6 +202,8 @@ def native_target(triple: str, cpu: str, features: Mapping[str, bool]) -> Target
         f16c="f16c" in has,
         vnni=_has_vnni(base, has),
         bf16_dot=_has_bf16_dot(base, has),
+        bf16_tiles=_has_tiles(base, has, "amx-bf16"),
+        byte_tiles=_has_tiles(base, has, "amx-int8"),
         byte_permutes=_has_byte_permutes(base, has),
         required=tuple(sorted(has)),
         triple=triple,

@@ -60,8 +60,8 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Dot(ABC):
-    """The step, and the elements that it works on."""
+class Operands:
+    """What is multiplied and summed, and how it lies in memory."""
 
     image: Element
     """Of the image, or the left operand, in memory."""
@@ -71,11 +71,26 @@ class Dot(ABC):
     """Of the sums in registers."""
     group: ClassVar[int] = 1
     """How many neighbours along the depth a step consumes."""
+    together: ClassVar[int] = 1
+    """How many steps are computed at once: others are steps with zeros."""
 
     @property
     def shift(self) -> int:
         """What a step adds to the elements of the image: the sums begin with so much less."""
         return 0
+
+    def steps(self, depth: int) -> int:
+        """How many steps a depth takes."""
+        return blocks(depth, self.group * self.together) * self.together
+
+    def step_bytes(self, target: Target) -> int:
+        """How many bytes of the weights a step reads for a register."""
+        return target.lanes(self.total.bytes) * self.group * self.weight.bytes
+
+
+@dataclass(frozen=True)
+class Dot(Operands, ABC):
+    """The step, and the elements that it works on."""
 
     @property
     def work(self) -> "Work":
@@ -86,14 +101,6 @@ class Dot(ABC):
     def single(self) -> "Dot":
         """The same products one at a time."""
         return MultiplyAdd(self.total, self.weight, self.total)
-
-    def steps(self, depth: int) -> int:
-        """How many steps a depth takes."""
-        return blocks(depth, self.group)
-
-    def step_bytes(self, target: Target) -> int:
-        """How many bytes of the weights a step reads for a register."""
-        return target.lanes(self.total.bytes) * self.group * self.weight.bytes
 
     @abstractmethod
     def weights(self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int) -> SSAValue:

@@ -17,12 +17,34 @@ from xrelay.lowering.emit.format import Format, row_major, with_row_gap
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import MatrixPanels, blocks
 from xrelay.lowering.emit.position import Position, at
-from xrelay.lowering.loops.dots import FLIP
-from xrelay.lowering.loops.matrix_product import PAGE_BYTES, PanelPlan
+from xrelay.lowering.emit.strategy import Site
+from xrelay.lowering.loops.dots import FLIP, Dot
+from xrelay.lowering.loops.matrix_product import PAGE_BYTES, ProductPlan
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES
 from xrelay.lowering.loops.panel_writer import PanelWriter
+from xrelay.lowering.loops.tiles import Place, TileAt
 from xrelay.lowering.math.arithmetic import subtract
 from xrelay.lowering.math.convert import convert
+
+PACK_CYCLES = 3
+"""To read a vector of the right operand and to write it into a panel."""
+COPY_CYCLES = 3
+"""To read a vector of the left operand and to write it into rows of whole groups."""
+FAR_PACK_CYCLES = 5
+"""The same where the panels do not stay in the near caches."""
+
+
+def packing_cycles(plan: ProductPlan, site: Site) -> float:
+    """To bring the operands of a product to where its steps read them."""
+    product, cycles = plan.product, 0.0
+    if product.right not in site.constants and not plan.lies_in_panels:
+        size = plan.steps * product.columns
+        far = size * plan.dot.group * plan.dot.weight.bytes > plan.target.l2_bytes // 4
+        vectors = product.right_batch * size / plan.lanes
+        cycles += vectors * (FAR_PACK_CYCLES if far else PACK_CYCLES)
+    if not plan.left_is_ready:
+        cycles += product.left_batch * product.rows * product.depth / plan.lanes * COPY_CYCLES
+    return cycles
 
 
 @dataclass(frozen=True)
@@ -48,7 +70,43 @@ class Panels:
         return b.add(start, self.before)
 
 
-def right_operand(ctx: KernelContext, plan: PanelPlan, width: int) -> Panels:
+@dataclass(frozen=True)
+class ProductCode:
+    """Where the tiles of a product find their operands, and where their results go."""
+
+    b: KernelBuilder
+    plan: ProductPlan
+    left: Buffer
+    right: Panels
+
+    @property
+    def row_step(self) -> int:
+        """Elements from one row of the left operand to the next."""
+        left = self.left
+        return left.format.strides[-2] if len(left.shape) > 1 else self.plan.product.depth
+
+    def addresses(self, where: TileAt, step: Index) -> tuple[SSAValue, SSAValue]:
+        """The addresses of a tile's operands at a step: in the left operand, and in a panel."""
+        b, product, dot, right = self.b, self.plan.product, self.plan.dot, self.right
+        row_step = self.row_step
+        left_member = 0 if product.left_batch == 1 else product.rows * row_step
+        (member, panel), row = where.place, where.x
+        start = b.add(b.mul(member, left_member), b.mul(row, row_step))
+        x = b.address(self.left.pointer, b.add(start, b.mul(step, dot.group)), dot.image.storage)
+        w = b.address(right.pointer, right.weights(b, member, panel, step), dot.weight.storage)
+        return x, w
+
+    def place(self, place: Place, _: Index, row: Index, vector: Index, count: int) -> Position:
+        """Where a vector of a row lies in the result."""
+        b, shape = self.b, self.plan.product.out_shape
+        column = b.mul(vector, self.plan.lanes)
+        if self.plan.product.batch == 1:
+            return Position(shape, b.unflatten(row, shape[:-1]), column, count)
+        member = b.unflatten(place[0], shape[:-2])
+        return Position(shape, (*member, row), column, count)
+
+
+def right_operand(ctx: KernelContext, plan: ProductPlan, width: int) -> Panels:
     """The right operand in panels of `width` columns, where it lies or packed."""
     product, dot = plan.product, plan.dot
     panels = blocks(product.columns, width)
@@ -57,7 +115,7 @@ def right_operand(ctx: KernelContext, plan: PanelPlan, width: int) -> Panels:
     before = step if dot.shift else 0
     size = plan.steps * step + before
     if product.right in ctx.known:
-        packing = MatrixPanels(width, product.by_rows, dot.group, dot.shift)
+        packing = MatrixPanels(width, product.by_rows, dot.group, dot.shift, dot.together)
         pointer = ctx.packed(product.right, packing)
         return Panels(pointer, member * panels * size, size, step, before)
     # Of a panel that ends before its end, all vectors are read.
@@ -72,7 +130,7 @@ def right_operand(ctx: KernelContext, plan: PanelPlan, width: int) -> Panels:
     return found
 
 
-def _pack(ctx: KernelContext, plan: PanelPlan, panels: Panels, width: int) -> None:
+def _pack(ctx: KernelContext, plan: ProductPlan, panels: Panels, width: int) -> None:
     """Writes the right operand panel by panel; the threads share the vectors of columns."""
     b, product, dot = ctx.b, plan.product, plan.dot
     right = shape_of(product.right)
@@ -88,7 +146,7 @@ def _pack(ctx: KernelContext, plan: PanelPlan, panels: Panels, width: int) -> No
         columns, by_rows = product.columns, product.by_rows
         return PanelWriter(
             b, dot.weight, plan.lanes, pointer, product.depth, columns, width, by_rows, read,
-            dot.group, int(panels.before > 0),
+            dot.group, int(panels.before > 0) + plan.steps - blocks(product.depth, dot.group),
         )  # fmt: skip
 
     whole, rest = divmod(product.columns, plan.lanes)
@@ -98,14 +156,37 @@ def _pack(ctx: KernelContext, plan: PanelPlan, panels: Panels, width: int) -> No
         ctx.tasks((product.right_batch, steps), lambda i: writer(i[0]).write_rest(i[1]))
         if product.depth % dot.group:
             ctx.tasks((product.right_batch,), lambda i: writer(i[0]).end_rest())
-    if dot.shift:
+    padding = plan.steps - blocks(product.depth, dot.group)
+    if not certainly(padding, 0):
+        _write_padding(ctx, plan, panels, width, padding)
+    if isinstance(dot, Dot) and dot.shift:
         ctx.barrier()
-        _write_starts(ctx, plan, panels, width)
+        _write_starts(ctx, plan, dot, panels, width)
 
 
-def _write_starts(ctx: KernelContext, plan: PanelPlan, panels: Panels, width: int) -> None:
+def _write_padding(
+    ctx: KernelContext, plan: ProductPlan, panels: Panels, width: int, padding: int
+) -> None:
+    """Zeros in the last steps of each panel, which are beyond the depth."""
+    b, dot = ctx.b, plan.dot
+    size = width * dot.group
+    zeros = b.constant(dot.weight.compute, 0, plan.lanes * dot.group)
+
+    def write(indices: tuple[Index, ...]) -> None:
+        member, panel, vector = indices
+        start = b.add(panels.start(b, member, panel), panels.panel - padding * size)
+        place = b.add(start, b.mul(vector, plan.lanes * dot.group))
+        b.store(panels.pointer, place, dot.weight, zeros)
+
+    vectors = padding * (width // plan.lanes)
+    ctx.tasks((plan.product.right_batch, blocks(plan.product.columns, width), vectors), write)
+
+
+def _write_starts(
+    ctx: KernelContext, plan: ProductPlan, dot: Dot, panels: Panels, width: int
+) -> None:
     """Writes what the sums of each panel begin with, in front of its weights."""
-    b, dot, lanes = ctx.b, plan.dot, plan.lanes
+    b, lanes = ctx.b, plan.lanes
     zero = b.constant(dot.total.compute, 0, lanes)
     shift = b.constant(i32, FLIP, lanes)
 
@@ -128,7 +209,7 @@ def _write_starts(ctx: KernelContext, plan: PanelPlan, panels: Panels, width: in
     ctx.tasks((plan.product.right_batch, plan.vectors), write)
 
 
-def left_operand(ctx: KernelContext, plan: PanelPlan) -> Buffer:
+def left_operand(ctx: KernelContext, plan: ProductPlan) -> Buffer:
     """The left operand, with rows the same distance apart of whole groups for the dot product."""
     product, dot, b = plan.product, plan.dot, ctx.b
     if plan.left_is_ready:

@@ -11,7 +11,7 @@ from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.loops.dots import Dot, dot_of
+from xrelay.lowering.loops.dots import Dot, Operands, dot_of
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
 from xrelay.lowering.loops.tiling import Tiling, choose_tiling, depth_parts, most_vectors
 
@@ -86,19 +86,12 @@ class Product:
 
 
 @dataclass(frozen=True)
-class PanelPlan:
-    """A product as steps of a dot product."""
+class ProductPlan:
+    """A product whose right operand lies in panels, and how its operands are read."""
 
     product: Product
     target: Target
-    dot: Dot
-
-    @staticmethod
-    def of(product: Product, target: Target) -> "PanelPlan":
-        """That of a product which is not refused."""
-        dot = product.dot(target)
-        assert dot is not None
-        return PanelPlan(product, target, dot)
+    dot: Operands
 
     @property
     def lanes(self) -> int:
@@ -116,14 +109,6 @@ class PanelPlan:
         return self.dot.steps(self.product.depth)
 
     @property
-    def depth_parts(self) -> int:
-        """Into how many parts the depth is cut."""
-        rounds, rest = divmod(self.steps, UNROLLED_STEPS)
-        # Few rows use the weights only once anyway.
-        whole = rest != 0 or likely(self.product.rows) <= FEW_ROWS
-        return 1 if whole else depth_parts(self.target, self.steps, rounds, self.dot)
-
-    @property
     def lies_in_panels(self) -> bool:
         """Whether the rows of the right operand are whole vectors."""
         product = self.product
@@ -135,8 +120,30 @@ class PanelPlan:
         """Whether the rows of the left operand are whole groups of the elements that steps take."""
         return (
             element_of(self.product.left) == self.dot.image
-            and self.product.depth % self.dot.group == 0
+            and self.product.depth % (self.dot.group * self.dot.together) == 0
         )
+
+
+@dataclass(frozen=True)
+class PanelPlan(ProductPlan):
+    """A product as steps of a dot product."""
+
+    dot: Dot
+
+    @staticmethod
+    def of(product: Product, target: Target) -> "PanelPlan":
+        """That of a product which is not refused."""
+        dot = product.dot(target)
+        assert dot is not None
+        return PanelPlan(product, target, dot)
+
+    @property
+    def depth_parts(self) -> int:
+        """Into how many parts the depth is cut."""
+        rounds, rest = divmod(self.steps, UNROLLED_STEPS)
+        # Few rows use the weights only once anyway.
+        whole = rest != 0 or likely(self.product.rows) <= FEW_ROWS
+        return 1 if whole else depth_parts(self.target, self.steps, rounds, self.dot)
 
     @property
     def tiling(self) -> Tiling:

@@ -17,6 +17,7 @@ whole depth would not stay in the cache, the sums wait in memory:
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -34,7 +35,7 @@ from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Sink
-from xrelay.lowering.loops.dots import Dot
+from xrelay.lowering.loops.dots import Operands
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, Prefetch
 from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
 from xrelay.lowering.math.convert import convert
@@ -62,6 +63,17 @@ class TileAt:
 TileCode: TypeAlias = Callable[[TileAt, Sequence[SSAValue]], Sequence[SSAValue]]
 """Adds a part of the depth to the registers of a tile, position by position; there are as many for
 each position as the tile has vectors."""
+
+
+@dataclass(frozen=True)
+class SumsInMemory:
+    """Code of tiles whose sums are in registers that other code does not know, and then in memory."""
+
+    compute: Callable[[TileAt, int, SSAValue], None]
+    """Writes the sums of a tile of a number of vectors over the whole depth to memory, position by position."""
+    task: Callable[[Tiling], AbstractContextManager[None]]
+    """What a task does around its tiles."""
+
 
 StartCode: TypeAlias = Callable[[Place, int], Sequence[SSAValue]]
 """What the sums of a panel begin with, for each of a number of vectors."""
@@ -187,16 +199,18 @@ def _tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
     number = blocks(tiles, count)
     if ctx.team.size > 1:
         wanted = ctx.team.size * TASKS_PER_THREAD
-        number = min(tiles, max(number, blocks(wanted, likely(prod(grid.batch) * panels))))
+        # There may be no whole panel in the first call.
+        shares = max(1, likely(prod(grid.batch) * panels))
+        number = min(tiles, max(number, blocks(wanted, shares)))
     return blocks(tiles, number)
 
 
 def emit_tiles(
     ctx: KernelContext,
     grid: TileGrid,
-    dot: Dot,
+    dot: Operands,
     lanes: int,
-    tile: TileCode,
+    tile: TileCode | SumsInMemory,
     place_of: PlaceOf,
     sink: Sink,
     start: StartCode | None = None,
@@ -240,7 +254,7 @@ def emit_tiles(
                 return
             place = (*batch, b.add(low, first))
             code.prepare(place, 0)
-            with b.loop(*tile_range) as i:
+            with code.task, b.loop(*tile_range) as i:
                 code.whole(place, i)
 
         ctx.tasks((*each.batch, blocks(each.tiles, count), blocks(panels.count, together)), task)
@@ -252,9 +266,9 @@ class _Tiles:
 
     ctx: KernelContext
     grid: TileGrid
-    dot: Dot
+    dot: Operands
     lanes: int
-    tile: TileCode
+    tile: TileCode | SumsInMemory
     place_of: PlaceOf
     sink: Sink
     start: StartCode
@@ -279,13 +293,25 @@ class _Tiles:
         tiling = self.grid.tiling
         return tiling.rows, tiling.columns, len(self.widths), self.lanes
 
+    @property
+    def task(self) -> AbstractContextManager[None]:
+        """What a task does around its tiles."""
+        tile = self.tile
+        return tile.task(self.grid.tiling) if isinstance(tile, SumsInMemory) else nullcontext()
+
     def whole(self, place: Place, i: Index) -> None:
         """Computes tile i over the whole depth, and hands it over."""
         b, (y, x) = self.b, self._corner(i)
         columns, vectors = self.grid.tiling.columns, len(self.widths)
-        first = list(self.start(place, vectors)) * self.grid.tiling.positions
         tiling = self.grid.tiling
-        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count), tiling), first)
+        where = TileAt(place, y, x, 0, self._ahead(i, self.count), tiling)
+        if isinstance(self.tile, SumsInMemory):
+            kept = self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
+            self.tile.compute(where, vectors, kept.pointer)
+            self._finish(kept, (0,), place, y, x)
+            return
+        first = list(self.start(place, vectors)) * self.grid.tiling.positions
+        totals = self.tile(where, first)
         if not self.ctx.heavy_epilogue and certainly(self.panels.rest, 0):
             for number, total in enumerate(totals):
                 row, column = divmod(number // vectors, columns)
@@ -304,7 +330,10 @@ class _Tiles:
 
     def in_parts(self, batch: Sequence[Index], tiles: Range, panels: Range, kept: Buffer) -> None:
         """A block of tiles for a range of panels, with the sums in memory between the parts."""
-        b, kind = self.b, self.dot.total
+        b, kind, tile = self.b, self.dot.total, self.tile
+        assert not isinstance(tile, SumsInMemory), (
+            "registers of sums hold them over the whole depth"
+        )
 
         def each(
             body: Callable[[Index, Index, tuple[Index, Index]], None], part: Index | None = None
@@ -332,7 +361,7 @@ class _Tiles:
                 corner = self._corner(i)
                 ahead = self._ahead(slot[1], self.count)
                 where = TileAt((*batch, panel), *corner, part, ahead, self.grid.tiling)
-                for place, total in zip(places, self.tile(where, totals), strict=True):
+                for place, total in zip(places, tile(where, totals), strict=True):
                     b.store(kept.pointer, place, kind, total)
 
             each(add_part, part)

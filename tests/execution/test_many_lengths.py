@@ -9,6 +9,7 @@ from guard_pages import guarded_run
 from onnx import ModelProto, numpy_helper, parser
 from raw_calls import RawCode
 
+import xrelay
 from xrelay.compiler import compile_code, read_model
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import symbol
@@ -144,6 +145,9 @@ PANELS = model_of(
     }"""
 )
 """The rows of the right operand are whole vectors, and may not be whole panels."""
+BYTES = model_of(
+    "bytes (int8[b, m, k] x, int8[b, k, n] w) => (int32[b, m, n] y) { y = MatMulInteger(x, w) }"
+)
 RECURRENT = model_of(
     """recurrent (float[steps, batch, 6] x) => (float[steps, batch, 10] y, float[2, batch, 5] last, float[1, batch, 7] state) {
         a, last = LSTM <hidden_size = 5, direction = "bidirectional"> (x, w1, r1, b1)
@@ -358,3 +362,18 @@ def test_one_program_serves_many_lengths(name: str, threads: int, target: str) -
     code = open_code(model, first, CompileOptions(threads, target))
     for lengths in others:
         check(model, code, lengths)
+
+
+SIZES = ((3, 40, 96, 48), (3, 33, 65, 17), (2, 64, 130, 100), (2, 3, 5, 7), (5, 17, 64, 16))
+"""Batch, rows, depth and columns."""
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4-vnni", "x86-64-v4-amx"], indirect=True)
+def test_columns_of_products_of_bytes(target: str) -> None:
+    """Also fewer than a panel has where a program for several threads is compiled."""
+    model = xrelay.compile(BYTES, target=target, threads=2, cache=False)
+    random = np.random.default_rng(0)
+    for b, m, k, n in SIZES:
+        x, w = (random.integers(-128, 128, shape, np.int8) for shape in ((b, m, k), (b, k, n)))
+        (found,) = model.run({"x": x, "w": w}).values()
+        np.testing.assert_array_equal(found, x.astype(np.int32) @ w.astype(np.int32))

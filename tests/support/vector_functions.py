@@ -21,6 +21,7 @@ from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math import inverse as vector_math_inverse
 from xrelay.lowering.math import trigonometry as vector_math_trigonometry
+from xrelay.runtime.host import host
 
 Function = Callable[..., SSAValue]
 """Code of a function: of a kernel builder and values."""
@@ -83,7 +84,7 @@ REGISTER_FILES = {
 
 def targets_here(targets: Mapping[str, Target] = REGISTER_FILES) -> list[str]:
     """Those of some named targets whose code this processor can run."""
-    features = binding.get_host_cpu_features()
+    features = host().features
     return [
         name
         for name, target in targets.items()

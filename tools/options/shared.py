@@ -38,7 +38,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) ->
         "--target",
         default="native",
         help="the CPU: native (default), x86-64, x86-64-v3, x86-64-v4, or with dot products "
-        "x86-64-v3-vnni, x86-64-v4-vnni, x86-64-v4-vbmi, x86-64-v4-bf16",
+        "x86-64-v3-vnni, x86-64-v4-vnni, x86-64-v4-vbmi, x86-64-v4-bf16, x86-64-v4-amx",
     )
     parser.add_argument(
         "--threads", type=int, default=1, help="threads that run the model together (default 1)"

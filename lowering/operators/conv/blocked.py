@@ -31,7 +31,7 @@ from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.loops.dots import NO_DOT, Dot, dot_of
+from xrelay.lowering.loops.dots import NO_DOT, Dot, Operands, dot_of
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, Prefetch, accumulate
 from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, converted, emit_tiles
@@ -49,21 +49,17 @@ FLAT = ("", "flat_columns", "flat_vectors")
 """The parameters of a tile of an image, and of one long row: a pointwise convolution takes what the
 tensors allow when they have their places, and either may have gaps between its rows."""
 
+NOT_IN_BLOCKS = "result not in blocks"
+"""Why an implementation that writes blocks of channels refuses a site."""
+
 
 @dataclass(frozen=True)
-class _Plan:
-    """A convolution as steps of a dot product."""
+class BlockedPlan:
+    """A convolution whose weights lie in panels, and how its images are read."""
 
     conv: Convolution
     target: Target
-    dot: Dot
-
-    @staticmethod
-    def of(conv: Convolution, target: Target) -> "_Plan":
-        """That of a convolution which is not refused."""
-        dot = _dot(conv, target)
-        assert dot is not None
-        return _Plan(conv, target, dot)
+    dot: Operands
 
     @property
     def lanes(self) -> int:
@@ -88,6 +84,25 @@ class _Plan:
             return self.conv.depth * self.taps[0] * self.dot.steps(self.taps[1])
         whole, rest = divmod(self.conv.depth, self.lanes)
         return (whole * self.dot.steps(self.lanes) + self.dot.steps(rest)) * prod(self.taps)
+
+    @property
+    def spacing(self) -> Spacing:
+        """The zeros around images that are read where they lie."""
+        return Spacing(self.halo) if self.conv.image == self.dot.image else NO_SPACING
+
+
+@dataclass(frozen=True)
+class _Plan(BlockedPlan):
+    """A convolution as steps of a dot product."""
+
+    dot: Dot
+
+    @staticmethod
+    def of(conv: Convolution, target: Target) -> "_Plan":
+        """That of a convolution which is not refused."""
+        dot = _dot(conv, target)
+        assert dot is not None
+        return _Plan(conv, target, dot)
 
     @property
     def depth_parts(self) -> int:
@@ -146,20 +161,23 @@ def _parameters(site: Site, parameters: Parameters) -> None:
 
 
 def _refusal(site: Site) -> str | None:
+    conv = Convolution.of(site.op)
+    return unless(conv.out_lanes is not None, NOT_IN_BLOCKS) or blocked_refusal(
+        site, conv, _dot(conv, site.target), NO_DOT
+    )
+
+
+def blocked_refusal(site: Site, conv: Convolution, dot: Operands | None, no_dot: str) -> str | None:
     """
     Blocks of channels must not lie in two groups, and the vectors of the result are those of
-    the target.
+    the target. `no_dot` is said where nothing sums the products.
     """
-    conv = Convolution.of(site.op)
-    lanes = conv.out_lanes
-    if lanes is None:
-        return "result not in blocks"
+    lanes = conv.out_lanes or 1
     whole = conv.groups == 1 or (
         conv.depth % (conv.data_lanes or 1) == 0 and conv.group_channels % lanes == 0
     )
-    dot = _dot(conv, site.target)
     if dot is None:
-        return NO_DOT
+        return no_dot
     return (
         packing_refusal(site)
         or unless(whole, "blocks lie in two groups")
@@ -168,9 +186,7 @@ def _refusal(site: Site) -> str | None:
 
 
 def _spacing(site: Site) -> Spacing:
-    """The zeros around images that are read where they lie."""
-    plan = _Plan.of(Convolution.of(site.op), site.target)
-    return Spacing(plan.halo) if plan.conv.image == plan.dot.image else NO_SPACING
+    return _Plan.of(Convolution.of(site.op), site.target).spacing
 
 
 def _cost(site: Site) -> float:
@@ -183,11 +199,11 @@ def _cost(site: Site) -> float:
 
 
 @dataclass(frozen=True)
-class _Weights:
+class Weights:
     """Packed weights: panels of steps. Where the dot product has a shift, the first says what sums begin with."""
 
     b: KernelBuilder
-    dot: Dot
+    dot: Operands
     pointer: SSAValue
     shape: tuple[int, ...]
     """[groups, panels, steps, elements of a step]."""
@@ -225,16 +241,16 @@ class _Weights:
 
 
 @dataclass(frozen=True)
-class _Direct:
-    """The code of the tiles of a convolution."""
+class BlockedCode:
+    """Where the tiles of a convolution find image and weights, and where their results go."""
 
     ctx: KernelContext
-    plan: _Plan
+    plan: BlockedPlan
     tiling: Tiling
     flat: bool
     """Whether the image is seen as one long row."""
     image: Buffer
-    weights: _Weights
+    weights: Weights
     out_shape: tuple[int, ...]
 
     @property
@@ -242,8 +258,14 @@ class _Direct:
         """Channels of the result in a block."""
         return self.plan.conv.out_lanes or 1
 
-    def tile(self, where: TileAt, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """Adds a part of the depth to the registers of a tile."""
+    @property
+    def position_steps(self) -> tuple[int, int]:
+        """Elements of the image from one row, and from one column, of positions to the next."""
+        vertical, horizontal = self.image.format.strides[2:4]
+        return self.plan.conv.strides[0] * vertical, self.plan.conv.strides[1] * horizontal
+
+    def addresses(self, where: TileAt) -> tuple[SSAValue, SSAValue]:
+        """The addresses of the first window of a tile and of the weights, for a part of the depth."""
         b, conv, weights = self.ctx.b, self.plan.conv, self.weights
         (n, group, number), part = where.place, where.part
         vertical, horizontal = self.image.format.strides[2:4]
@@ -258,20 +280,8 @@ class _Direct:
             ),
         )
         weight = b.add(weights.panel(group, number), b.mul(part, weights.part_elements))
-        positions = [
-            row * conv.strides[0] * vertical + column * conv.strides[1] * horizontal
-            for row in range(where.tiling.rows)
-            for column in range(where.tiling.columns)
-        ]
         image = b.address(self.image.pointer, start, self.plan.dot.image.storage)
-        weight = weights.address(b.add(weight, weights.before))
-        return self.add_part(image, weight, positions, sums, where.prefetch)
-
-    def start(self, place: Place, vectors: int) -> Sequence[SSAValue]:
-        """What the sums of a panel begin with."""
-        b, lanes = self.ctx.b, self.out_lanes
-        first = self.weights.address(self.weights.panel(*place[1:]))
-        return [b.load(first, v * lanes, self.plan.dot.total, lanes) for v in range(vectors)]
+        return image, weights.address(b.add(weight, weights.before))
 
     def place(self, place: Place, y: Index, x: Index, vector: Index, _: int) -> Position:
         """Where a vector of a position lies in the result."""
@@ -282,9 +292,9 @@ class _Direct:
             return Position(shape, (n, block), b.mul(x, lanes), lanes, in_one_row=True)
         return Position(shape, (n, block, y, x), 0, lanes)
 
-    def grid(self) -> TileGrid:
-        """The results as a grid of tiles."""
-        plan, conv, dot, weights = self.plan, self.plan.conv, self.plan.dot, self.weights
+    def grid(self, round_steps: int) -> TileGrid:
+        """The results as a grid of tiles, whose innermost loop takes so many steps in a round."""
+        conv, dot, weights = self.plan.conv, self.plan.dot, self.weights
         # Windows of one tap skip what lies between them.
         met = prod(map(min, conv.strides, conv.taps))
         return TileGrid(
@@ -296,8 +306,37 @@ class _Direct:
             weights.group_bytes,
             weights.parts,
             weights.part_elements,
-            (UNROLLED_STEPS if plan.lanes > 1 else dot.steps(conv.taps[1])) * weights.step,
+            round_steps * weights.step,
         )
+
+
+@dataclass(frozen=True)
+class _Direct(BlockedCode):
+    """The code of the tiles of a convolution."""
+
+    plan: _Plan
+
+    @property
+    def round_steps(self) -> int:
+        """Steps in a round of the innermost loop."""
+        plan = self.plan
+        return UNROLLED_STEPS if plan.lanes > 1 else plan.dot.steps(plan.conv.taps[1])
+
+    def tile(self, where: TileAt, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Adds a part of the depth to the registers of a tile."""
+        vertical, horizontal = self.position_steps
+        positions = [
+            row * vertical + column * horizontal
+            for row in range(where.tiling.rows)
+            for column in range(where.tiling.columns)
+        ]
+        return self.add_part(*self.addresses(where), positions, sums, where.prefetch)
+
+    def start(self, place: Place, vectors: int) -> Sequence[SSAValue]:
+        """What the sums of a panel begin with."""
+        b, lanes = self.ctx.b, self.out_lanes
+        first = self.weights.address(self.weights.panel(*place[1:]))
+        return [b.load(first, v * lanes, self.plan.dot.total, lanes) for v in range(vectors)]
 
     def steps(self, first: int, count: int) -> tuple[list[DepthLoop], list[tuple[int, int]]]:
         """Steps along a block: the loop over them, and those in each round."""
@@ -362,6 +401,23 @@ class _Direct:
         return sums
 
 
+def seen_flat(ctx: KernelContext, conv: Convolution, image: Buffer) -> bool:
+    """Whether images are seen as one long row: by a pointwise window, where nothing lies between their rows."""
+    formats = [image.format, *(result.format for result in ctx.results)]
+    inner = 3 if conv.data_lanes else 2
+    return conv.is_pointwise and all(each.dense_axes >= inner for each in formats)
+
+
+def packed_weights(
+    ctx: KernelContext, op: Conv2DOp, plan: BlockedPlan, panel: int, parts: int = 1
+) -> Weights:
+    """The weights in panels of so many channels."""
+    dot = plan.dot
+    packing = ConvolutionPanels(panel, plan.lanes, plan.conv.groups, dot.group, dot.shift)
+    pointer = ctx.packed(op.weight, packing)
+    return Weights(ctx.b, dot, pointer, packing.packed_shape(shape_of(op.weight)), parts)
+
+
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, Conv2DOp)
     conv = Convolution.of(op)
@@ -369,20 +425,14 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert lanes is not None
     dot = plan.dot
     image = with_zeros(ctx, op.data, plan.halo, dot.image)
-    # A pointwise window sees the image as one long row.
-    formats = [image.format, *(result.format for result in ctx.results)]
-    inner = 3 if conv.data_lanes else 2
-    flat = conv.is_pointwise and all(each.dense_axes >= inner for each in formats)
+    flat = seen_flat(ctx, conv, image)
     tiling = _tile(plan, ctx.parameters, flat=flat)
-    panel = tiling.vectors * lanes
-    packing = ConvolutionPanels(panel, plan.lanes, conv.groups, dot.group, dot.shift)
-    pointer = ctx.packed(op.weight, packing)
-    packed = packing.packed_shape(shape_of(op.weight))
-    weights = _Weights(ctx.b, dot, pointer, packed, _parts(plan, ctx.parameters))
+    weights = packed_weights(ctx, op, plan, tiling.vectors * lanes, _parts(plan, ctx.parameters))
     code = _Direct(ctx, plan, tiling, flat, image, weights, shape_of(op.result))
     finish = converted(ctx.b, sink, dot.total, conv.kind)
     start = code.start if dot.shift else None
-    emit_tiles(ctx, code.grid(), dot, lanes, code.tile, code.place, finish, start)
+    grid = code.grid(code.round_steps)
+    emit_tiles(ctx, grid, dot, lanes, code.tile, code.place, finish, start)
 
 
 DIRECT_BLOCKED = Implementation("blocked", _emit, 20, _refusal, _cost, _spacing, _parameters)

@@ -29,6 +29,7 @@ from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import MultiplyAdd, Work
 from xrelay.lowering.loops.matrix_panels import PANELS
 from xrelay.lowering.loops.matrix_product import Product
+from xrelay.lowering.loops.matrix_tiles import TILE_REGISTERS
 from xrelay.lowering.loops.reductions import across_lanes
 from xrelay.lowering.loops.tiling import (
     FAR_LOAD_CYCLES,
@@ -368,6 +369,7 @@ def _cost_by_rows(site: Site) -> float:
 
 PRODUCT: Strategy = (
     PANELS,
+    TILE_REGISTERS,
     Implementation(
         "dot-products",
         _emit_by_columns,

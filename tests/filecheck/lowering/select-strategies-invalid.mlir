@@ -10,7 +10,7 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> {
   func.return %y : tensor<4x16xf32>
 }
 
-// CHECK: function 'main': relay.fused %y: 'fast' cannot compute relay.nn.dense: its implementations are panels, dot-products, row-updates
+// CHECK: function 'main': relay.fused %y: 'fast' cannot compute relay.nn.dense: its implementations are panels, tile-registers, dot-products, row-updates
 
 // -----
 

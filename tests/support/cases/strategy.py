@@ -69,6 +69,9 @@ COVERED: tuple[type[Operation], ...] = (
 )
 """The operators that there are cases of."""
 
+WITH_TILES = ("tile-registers", "blocked-tiles")
+"""Implementations on targets that have tile registers."""
+
 ROUNDING = 2.0**-23
 WINOGRAD_BOUNDS = {"winograd-2": 2e-6, "winograd-4": 2e-5}
 
@@ -775,8 +778,9 @@ def resize_case(implementation: str, number: int, rng: Generator) -> Case:
 
 
 def implementations() -> tuple[str, ...]:
-    """The names of all implementations of the operators that there are cases of."""
-    return tuple(dict.fromkeys(name for op in COVERED for name in names(op)))
+    """The names of all implementations of the operators that there are cases of, on targets without dot products."""
+    found = dict.fromkeys(name for op in COVERED for name in names(op))
+    return tuple(name for name in found if name not in WITH_TILES)
 
 
 def draw(implementation: str, number: int, rng: Generator, lanes: int) -> Case:

@@ -22,6 +22,7 @@ from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.packing import ConvolutionPanels, DepthwiseBlocks, MatrixPanels
 from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.loops.dots import channel_dot, dot_of
+from xrelay.lowering.loops.tile_registers import TileRegisters, most_vectors_of_tiles, tile_dot_of
 
 u8 = IntegerType(8, Signedness.UNSIGNED)
 u16 = IntegerType(16, Signedness.UNSIGNED)
@@ -50,6 +51,58 @@ CASES = (
     ("x86-64-v4", i8, i8, f32, None),
     ("x86-64-v4", i1, i8, i32, None),
 )
+
+
+TILE_CASES = (
+    # target, elements of image, weights and result, what multiplies their tiles
+    ("x86-64-v4-amx", bf16, bf16, bf16, "tdpbf16ps"),
+    ("x86-64-v4-amx", bf16, bf16, f32, "tdpbf16ps"),
+    ("x86-64-v4-amx", u8, i8, i32, "tdpbusd"),
+    ("x86-64-v4-amx", i8, u8, i32, "tdpbsud"),
+    ("x86-64-v4-amx", i8, i8, i32, "tdpbssd"),
+    ("x86-64-v4-amx", u8, u8, i16, "tdpbuud"),
+    ("x86-64-v4-amx", f32, f32, f32, None),
+    ("x86-64-v4-amx", f32, bf16, f32, None),
+    ("x86-64-v4-amx", i16, i8, i32, None),
+    ("x86-64-v4-bf16", bf16, bf16, f32, None),
+    ("x86-64-v4-vnni", u8, i8, i32, None),
+)
+
+
+@pytest.mark.parametrize("case", TILE_CASES, ids=lambda case: "-".join(map(str, case)))
+def test_which_product_of_tiles(case: tuple[str, *tuple[object, ...]]) -> None:
+    target, *types, expected = case
+    dot = tile_dot_of(TARGETS[target], *map(element, types))
+    assert (dot and dot.instruction.removeprefix("llvm.x86.")) == expected
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("columns", [1, 7, 16, 17, 32, 48])
+@pytest.mark.parametrize("steps", [16, 8])
+def test_tile_registers_suffice(rows: int, columns: int, steps: int) -> None:
+    """As many vectors as there may be have registers of their own, of the right sizes."""
+    vectors = most_vectors_of_tiles(rows, columns)
+    registers = TileRegisters(rows, columns, vectors, steps)
+    heights = registers.heights
+    assert (vectors > 0) == (len(heights) <= 3)
+    if not vectors:
+        return
+    assert sum(heights) == rows * columns
+    assert len(registers.firsts) == len(heights)
+    places = range(len(heights))
+    sums = {registers.sums(i, v): heights[i] for i in places for v in range(vectors)}
+    image = {registers.image(i): heights[i] for i in places}
+    weights = {registers.weights(v): steps for v in range(vectors)}
+    sizes = {**sums, **image, **weights}
+    assert len(sizes) == len(sums) + len(image) + len(weights)
+    assert max(sizes) < 8
+    numbers = registers.configuration
+    assert len(numbers) == 64
+    assert numbers[0] == 1
+    for register in range(8):
+        assert numbers[48 + register] == sizes.get(register, 0)
+        length = 4 * steps if register in image else 64
+        assert numbers[16 + 2 * register] == (length if sizes.get(register) else 0)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
@@ -94,6 +147,17 @@ def test_matrix_panels_in_groups() -> None:
         assert (groups.reshape(-1) == padded[column]).all()
 
 
+def test_matrix_panels_of_whole_tiles() -> None:
+    """As many groups as are multiplied at once."""
+    weights = np.random.default_rng(0).standard_normal((2, 5, 7)).astype(np.float32)
+    packing = MatrixPanels(4, False, 2, together=16)
+    packed = packing.pack(weights)
+    assert packed.shape == packing.packed_shape(weights.shape) == (2, 2, 16, 8)
+    fewer = MatrixPanels(4, False, 2).pack(weights)
+    np.testing.assert_array_equal(packed[..., :4, :], fewer)
+    assert not packed[..., 4:, :].any()
+
+
 def test_depthwise_blocks_in_groups() -> None:
     """[channels / lanes, rows / group, columns, lanes, group]: neighbours are in a column of the filter."""
     weights = np.random.default_rng(1).standard_normal((5, 1, 3, 2)).astype(np.float32)
@@ -131,4 +195,5 @@ def test_convolution_panels_in_groups(lanes: int) -> None:
 def test_names_of_packings_say_what_is_unusual() -> None:
     assert str(MatrixPanels(16, True)) == "matrix_panels<16, True>"
     assert str(MatrixPanels(16, True, 4)) == "matrix_panels<16, True, 4>"
+    assert str(MatrixPanels(16, True, 4, together=16)) == "matrix_panels<16, True, 4, 0, 16>"
     assert str(ConvolutionPanels(16, 8, 1, 4, 128)) == "convolution_panels<16, 8, 1, 4, 128>"

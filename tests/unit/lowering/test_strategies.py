@@ -39,6 +39,7 @@ from xrelay.lowering.emit.tuning import (
     read_records,
     records_text,
 )
+from xrelay.lowering.loops.tile_registers import NO_TILES
 from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
 from xrelay.lowering.operators.tensor.layout import keeps_rows
 from xrelay.lowering.program.registry import explain_selection
@@ -163,6 +164,7 @@ def test_operators_explain_themselves() -> None:
     }
     assert {each.implementation.name: each.reason for each in selection.refusals} == {
         "direct": "images in blocks",
+        "blocked-tiles": NO_TILES,
         "depthwise": "not depthwise",
     }
     selection = explain_selection(

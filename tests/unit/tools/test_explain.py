@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from xrelay.compiler import lower, read_model
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.lowering.loops.tile_registers import NO_TILES
 from xrelay.lowering.program.program import Program
 from xrelay.options import CompileOptions
 from xrelay.tools.explain.memory import Usage, kind, picture
@@ -84,7 +85,8 @@ def test_strategies_as_data(cmd: Command, model: Path, folder: Path) -> None:
     estimates = [each["estimated"] for each in operator["candidates"]]
     assert 0 < estimates[0] < estimates[1]
     assert operator["refused"] == [
-        {"name": "row-updates", "plevel": 20, "reason": "right operand stored by columns"}
+        {"name": "tile-registers", "plevel": 20, "reason": NO_TILES},
+        {"name": "row-updates", "plevel": 20, "reason": "right operand stored by columns"},
     ]
     assert kernels[2]["operators"] == []
 

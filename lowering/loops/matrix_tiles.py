@@ -1,0 +1,122 @@
+"""
+Matrix products in panels whose tiles are computed in the tile registers of AMX, which take both operands as
+`matrix_panels` does.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.lengths import likely
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.format import Spacing
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.parameters import Parameters
+from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
+from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.matrix_operands import (
+    ProductCode,
+    left_operand,
+    packing_cycles,
+    right_operand,
+)
+from xrelay.lowering.loops.matrix_panels import LEFT_TRANSPOSED, product_grid, row_spacing
+from xrelay.lowering.loops.matrix_product import Product, ProductPlan
+from xrelay.lowering.loops.micro_kernel import DepthLoop
+from xrelay.lowering.loops.tile_registers import (
+    CONFIGURE_CYCLES,
+    NO_TILES,
+    ROWS,
+    TileDot,
+    TileRegisters,
+    choose_tiles,
+    stated_tiles,
+    tile_dot_of,
+)
+from xrelay.lowering.loops.tiles import SumsInMemory, TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiling import Tiling
+
+
+def _dot(product: Product, target: Target) -> TileDot | None:
+    left, right = element_of(product.left), element_of(product.right)
+    return tile_dot_of(target, left, right, product.kind)
+
+
+@dataclass(frozen=True)
+class TilePlan(ProductPlan):
+    """A product of tiles."""
+
+    dot: TileDot
+
+    @staticmethod
+    def of(product: Product, target: Target) -> "TilePlan":
+        """That of a product which is not refused."""
+        dot = _dot(product, target)
+        assert dot is not None
+        return TilePlan(product, target, dot)
+
+    @property
+    def tiling(self) -> Tiling:
+        """How the result is cut."""
+        rounds = blocks(likely(self.steps), ROWS)
+        return choose_tiles(1, likely(self.product.rows), likely(self.vectors), rounds)
+
+
+def _tile(plan: TilePlan, parameters: Parameters) -> Tiling:
+    """The tile that parameters state."""
+    rows, vectors = likely(plan.product.rows), likely(plan.vectors)
+    return stated_tiles(parameters, plan.tiling, 1, rows, vectors)
+
+
+def _parameters(site: Site, parameters: Parameters) -> None:
+    if 0 not in shape_of(site.op.results[0]):
+        _tile(TilePlan.of(Product.of(site.op), site.target), parameters)
+
+
+def _refusal(site: Site) -> str | None:
+    product = Product.of(site.op)
+    return unless(_dot(product, site.target) is not None, NO_TILES) or unless(
+        not product.transpose_left, LEFT_TRANSPOSED
+    )
+
+
+def _spacing(site: Site) -> Spacing:
+    return row_spacing(Product.of(site.op))
+
+
+def _cost(site: Site) -> float:
+    plan = TilePlan.of(Product.of(site.op), site.target)
+    cycles = plan.product.batch * plan.tiling.cycles + packing_cycles(plan, site)
+    return (cycles + CONFIGURE_CYCLES) * site.target.cycle_seconds
+
+
+def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    plan = TilePlan.of(Product.of(op), ctx.target)
+    tiling = _tile(plan, ctx.parameters)
+    left = left_operand(ctx, plan)
+    right = right_operand(ctx, plan, tiling.vectors * plan.lanes)
+    code = _TileCode(ctx.b, plan, left, right)
+    tiles = SumsInMemory(code.compute, lambda tiling: TileRegisters.of(tiling).configured(ctx))
+    grid = product_grid(ctx, plan, tiling, ROWS)
+    finish = converted(ctx.b, sink, plan.dot.total, plan.product.kind)
+    emit_tiles(ctx, grid, plan.dot, plan.lanes, tiles, code.place, finish)
+
+
+@dataclass(frozen=True)
+class _TileCode(ProductCode):
+    """The code of the tiles of a product."""
+
+    plan: TilePlan
+
+    def compute(self, where: TileAt, vectors: int, sums: SSAValue) -> None:
+        """Writes the sums of a tile."""
+        dot, step = self.plan.dot, self.right.step
+        x, w = self.addresses(where, 0)
+        loop = DepthLoop(self.plan.steps // ROWS, ROWS * dot.group, ROWS * step)
+        TileRegisters.of(where.tiling).multiply(
+            self.b, dot, x, w, [loop], (0, self.row_step), step, vectors, sums, where.prefetch
+        )
+
+
+TILE_REGISTERS = Implementation("tile-registers", _emit, 20, _refusal, _cost, _spacing, _parameters)

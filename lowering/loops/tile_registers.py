@@ -1,0 +1,316 @@
+"""
+Products of matrices in the tile registers of AMX.
+
+    sums [rows x 16 columns] += image [rows x 16 groups] * weights [16 groups x 16 columns]
+
+A register holds a tile of up to 16 rows of 64 bytes. One instruction multiplies two of them, and adds the products to
+a third, in which each number has 32 bits: that are 16 steps of a dot product for up to 16 positions and one vector of
+output channels. Weights lie in the same panels as for other dot products, and so do images.
+
+    registers    sums of each 16 positions and each vector, 16 positions of the image, weights of each vector
+
+How many rows and bytes of each register count is loaded once for a task. It says exactly how many positions there
+are: nothing is read beside what other code reads. A depth that is no multiple of 16 groups is filled up with zeros,
+in panels and in images. Sums go to memory, where the operators behind the product read them.
+
+Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, "Programming with Intel AMX".
+"""
+
+from abc import abstractmethod
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i8
+from xdsl.ir import SSAValue
+
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element, element
+from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.parameters import Parameters
+from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.dots import BfloatDot, ByteDot, Operands, dot_of
+from xrelay.lowering.loops.micro_kernel import LINE_BYTES, DepthLoop, Prefetch
+from xrelay.lowering.loops.tiling import MOST_ALONG, STORE_CYCLES, TILE_CYCLES, Tiling, panel_parts
+
+NO_TILES = "no tile registers for elements of these types"
+"""Why an implementation that needs them refuses a site."""
+ROWS = 16
+"""Of a tile."""
+ROW_BYTES = 64
+GROUP_BYTES = 4
+"""Of the neighbours along the depth that one lane of the sums meets in a step."""
+REGISTERS = 8
+MOST_IMAGES = 3
+"""Registers of the image, each of which needs one with sums, beside one with weights."""
+BYTE = element(i8)
+CONFIGURATION_BYTES = 64
+
+LEAST_CYCLES = 9
+"""Products take a cycle for each row of the image, and not less than this."""
+LOAD_CYCLES = 3.5
+"""What a load of a tile costs although it runs beside products; this and the next are fitted to times of a Xeon of
+the fifth generation."""
+LOADED_CYCLES = 18
+"""How often a tile is loaded where nothing else is to do."""
+CONFIGURE_CYCLES = 200
+"""To load and to give back a configuration."""
+SUM_CYCLES = 1.5
+"""To read a vector of sums again."""
+
+
+@dataclass(frozen=True)
+class TileDot(Operands):
+    """The products of two tiles."""
+
+    together: ClassVar[int] = ROWS
+
+    @property
+    @abstractmethod
+    def instruction(self) -> str:
+        """LLVM's name of what multiplies them."""
+
+
+@dataclass(frozen=True)
+class BfloatTileDot(TileDot):
+    """Of bf16, summed in f32; subnormal numbers count as zero."""
+
+    group: ClassVar[int] = 2
+
+    @property
+    def instruction(self) -> str:
+        return "llvm.x86.tdpbf16ps"
+
+
+@dataclass(frozen=True)
+class ByteTileDot(TileDot):
+    """Of bytes, each signed or not."""
+
+    group: ClassVar[int] = 4
+
+    @property
+    def instruction(self) -> str:
+        signs = ("s" if kind.signed else "u" for kind in (self.image, self.weight))
+        return f"llvm.x86.tdpb{''.join(signs)}d"
+
+
+def tile_dot_of(target: Target, image: Element, weight: Element, result: Element) -> TileDot | None:
+    """How tiles of two types are multiplied for a result of a third; None where there are none that do."""
+    dot = dot_of(target, image, weight, result)
+    if isinstance(dot, BfloatDot) and target.bf16_tiles:
+        return BfloatTileDot(image, weight, dot.total)
+    if isinstance(dot, ByteDot) and target.byte_tiles:
+        return ByteTileDot(image, weight, dot.total)
+    return None
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def tile_heights(rows: int, columns: int) -> list[int]:
+    """How many positions each register of the image has: neighbours in a row."""
+    whole, rest = divmod(columns, ROWS)
+    return ([ROWS] * whole + [rest] * (rest > 0)) * rows
+
+
+def most_vectors_of_tiles(rows: int, columns: int) -> int:
+    """How many vectors of sums there are registers for, beside some rows of positions."""
+    images = rows * blocks(columns, ROWS)
+    return max(0, (REGISTERS - images) // (images + 1))
+
+
+def tile_cycles(rows: int, columns: int, vectors: int, rounds: int) -> float:
+    """To compute so many rows of positions of vectors, with a product of tiles in each of so many rounds."""
+    heights = tile_heights(rows, columns)
+    loads = len(heights) + vectors
+    products = vectors * sum(max(height, LEAST_CYCLES) for height in heights)
+    each = max(products + LOAD_CYCLES * loads, LOADED_CYCLES * loads)
+    return rounds * each + TILE_CYCLES + (STORE_CYCLES + SUM_CYCLES) * rows * columns * vectors
+
+
+@cache
+def choose_tiles(
+    height: int, width: int, vectors: int, rounds: int, tallest: int = MOST_ALONG
+) -> Tiling:
+    """
+    The cheapest tiling of `height` x `width` positions and vectors of output channels, for so many products of tiles.
+    A tile has at most `tallest` rows. Where there is nothing to compute, any tiling serves.
+    """
+    best = Tiling(1, 1, 1)
+    for columns in range(1, min(width, MOST_ALONG) + 1):
+        for rows in range(1, min(height, tallest, MOST_IMAGES) + 1):
+            tiles = blocks(height, rows) * blocks(width, columns)
+            for wide in range(1, min(vectors, most_vectors_of_tiles(rows, columns)) + 1):
+                cycles = tiles * sum(
+                    panels * tile_cycles(rows, columns, each, rounds)
+                    for _, panels, each in panel_parts(vectors, wide)
+                )
+                if not best.cycles or cycles < best.cycles:
+                    best = Tiling(rows, columns, wide, cycles)
+    return best
+
+
+def stated_tiles(
+    parameters: Parameters,
+    usual: Tiling,
+    height: int,
+    width: int,
+    vectors: int,
+    names: tuple[str, str, str] = ("", "rows", "vectors"),
+) -> Tiling:
+    """
+    The tiling that parameters state, `usual` for what they do not, of sizes that there are registers for. A side
+    without a name has one position.
+    """
+    vertical, horizontal, deep = names
+
+    def number(name: str, usual: int, most: int) -> int:
+        most = max(most, 1)
+        return parameters.number(name, min(usual, most), range(1, most + 1))
+
+    rows = number(vertical, usual.rows, min(height, MOST_IMAGES)) if vertical else 1
+    most = min(width, MOST_ALONG, MOST_IMAGES // rows * ROWS)
+    columns = number(horizontal, usual.columns, most)
+    wide = number(deep, usual.vectors, min(vectors, most_vectors_of_tiles(rows, columns)))
+    chosen = (rows, columns, wide)
+    return usual if chosen == (usual.rows, usual.columns, usual.vectors) else Tiling(*chosen)
+
+
+# -- code ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TileRegisters:
+    """The registers of tiles of so many rows of positions and at most so many vectors, for some steps at once."""
+
+    rows: int
+    columns: int
+    vectors: int
+    steps: int = ROWS
+
+    @staticmethod
+    def of(tiling: Tiling, steps: int = ROWS) -> "TileRegisters":
+        """Those of a tiling."""
+        return TileRegisters(tiling.rows, tiling.columns, tiling.vectors, steps)
+
+    @property
+    def heights(self) -> list[int]:
+        """How many positions each register of the image has."""
+        return tile_heights(self.rows, self.columns)
+
+    @property
+    def firsts(self) -> list[tuple[int, int]]:
+        """The row and the column of the first position of each."""
+        columns = range(0, self.columns, ROWS)
+        return [(row, column) for row in range(self.rows) for column in columns]
+
+    def sums(self, i: int, v: int) -> int:
+        """The number of the register with sums."""
+        return i * self.vectors + v
+
+    def image(self, i: int) -> int:
+        """That of one with elements of the image."""
+        return len(self.heights) * self.vectors + i
+
+    def weights(self, v: int) -> int:
+        """That of one with weights."""
+        return len(self.heights) * (self.vectors + 1) + v
+
+    @property
+    def configuration(self) -> bytes:
+        """What is loaded: the number of the format, and the bytes of a row and the rows of each register."""
+        rows, lengths = [0] * REGISTERS, [0] * REGISTERS
+        for i, height in enumerate(self.heights):
+            rows[self.image(i)], lengths[self.image(i)] = height, self.steps * GROUP_BYTES
+            for v in range(self.vectors):
+                rows[self.sums(i, v)], lengths[self.sums(i, v)] = height, ROW_BYTES
+        for v in range(self.vectors):
+            rows[self.weights(v)], lengths[self.weights(v)] = self.steps, ROW_BYTES
+        widths = b"".join(length.to_bytes(2, "little") for length in lengths)
+        start = bytes([1]).ljust(16, b"\0") + widths.ljust(32, b"\0")
+        return (start + bytes(rows)).ljust(CONFIGURATION_BYTES, b"\0")
+
+    @contextmanager
+    def configured(self, ctx: KernelContext) -> Generator[None]:
+        """The registers have these sizes meanwhile, and are given back."""
+        b = ctx.b
+        place = ctx.private_scratch(BYTE, row_major((CONFIGURATION_BYTES,)))
+        numbers = [number - 256 * (number > 127) for number in self.configuration]
+        type_ = VectorType(i8, [CONFIGURATION_BYTES])
+        b.store(
+            place.pointer, 0, BYTE, b.attribute(DenseIntOrFPElementsAttr.from_list(type_, numbers))
+        )
+        b.command("llvm.x86.ldtilecfg", [place.pointer])
+        yield
+        b.command("llvm.x86.tilerelease", [])
+
+    def multiply(
+        self,
+        b: KernelBuilder,
+        dot: TileDot,
+        image: SSAValue,
+        weights: SSAValue,
+        loops: Sequence[DepthLoop],
+        position_steps: tuple[int, int],
+        weight_step: int,
+        vectors: int,
+        sums: SSAValue,
+        prefetch: Prefetch | None = None,
+    ) -> None:
+        """
+        Writes the sums of `vectors` vectors to memory, position by position.
+
+        `image` and `weights` are the addresses for the first step; each round of the innermost of `loops` computes
+        as many steps as a tile has. From one row and one column of positions to the next, and from one step of the
+        weights to the next, is so far as `position_steps` and `weight_step` say, in elements.
+        """
+        lanes = ROW_BYTES // dot.total.bytes
+        vertical, horizontal = position_steps
+        strides = (
+            b.index(b.mul(horizontal, dot.image.bytes)),
+            b.index(b.mul(weight_step, dot.weight.bytes)),
+            b.index(vectors * ROW_BYTES),
+        )
+
+        def register(number: int) -> SSAValue:
+            return b.constant(i8, number)
+
+        def load(number: int, pointer: SSAValue, stride: SSAValue) -> None:
+            b.command("llvm.x86.tileloadd64", [register(number), pointer, stride])
+
+        def round_at(level: int, x: SSAValue, w: SSAValue) -> None:
+            if level < len(loops):
+                loop = loops[level]
+                with b.loop(0, loop.rounds) as i:
+                    near = b.address(x, b.mul(i, loop.image_step), dot.image.storage)
+                    wide = b.address(w, b.mul(i, loop.weight_step), dot.weight.storage)
+                    round_at(level + 1, near, wide)
+                return
+            if prefetch is not None:
+                line = LINE_BYTES // dot.weight.bytes
+                for i in range(prefetch.lines):
+                    b.prefetch(b.address(w, b.add(prefetch.distance, i * line), dot.weight.storage))
+            for v in range(vectors):
+                column = b.address(w, v * lanes * dot.group, dot.weight.storage)
+                load(self.weights(v), column, strides[1])
+                for i, (row, start) in enumerate(self.firsts):
+                    if v == 0:
+                        offset = b.add(b.mul(row, vertical), b.mul(start, horizontal))
+                        first = b.address(x, offset, dot.image.storage)
+                        load(self.image(i), first, strides[0])
+                    operands = (self.sums(i, v), self.image(i), self.weights(v))
+                    b.command(dot.instruction, [register(each) for each in operands])
+
+        used = [(i, v) for i in range(len(self.heights)) for v in range(vectors)]
+        for i, v in used:
+            b.command("llvm.x86.tilezero", [register(self.sums(i, v))])
+        round_at(0, image, weights)
+        for i, v in used:
+            row, start = self.firsts[i]
+            position = row * self.columns + start
+            place = b.address(sums, (position * vectors + v) * lanes, dot.total.storage)
+            b.command("llvm.x86.tilestored64", [register(self.sums(i, v)), place, strides[2]])

@@ -1,0 +1,127 @@
+"""
+Products in tile registers agree with the interpreter, between pages that fault on access, and are the same bits for any
+number of threads.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product as pairs
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases.dots import BYTES, TypedConvolution, TypedProduct, Types, bound
+from cases.strategy import SOURCES, Case, Window, turn
+from strategy_checks import Trial, problems
+from xdsl.utils.exceptions import DiagnosticException
+
+import xrelay
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+
+TARGET = "x86-64-v4-amx"
+BFLOATS: tuple[Types, ...] = (
+    ("bfloat16", "bfloat16", "bfloat16"),
+    ("bfloat16", "bfloat16", "float32"),
+)
+SIZES = (
+    # operator, rows, depth, columns, whether the right operand is stored by columns
+    (DenseOp, 5, 64, 33, True),
+    (DenseOp, 1, 300, 96, True),
+    (DenseOp, 37, 256, 80, True),
+    (MatmulOp, 16, 131, 48, False),
+    (MatmulOp, 33, 64, 1, False),
+    (BatchMatmulOp, 17, 37, 31, True),
+    (BatchMatmulOp, 9, 128, 32, False),
+    (BatchMatmulOp, 34, 30, 50, False),
+)
+pytestmark = pytest.mark.parametrize("target", [TARGET], indirect=True)
+
+
+def products(types: Types) -> Iterator[Case]:
+    """Matrix products of all sizes, by constants and by inputs."""
+    for (op, *sizes, transposed), constant in pairs(SIZES, (True, False)):
+        drawn = TypedProduct(types, op, *sizes, constant, transposed)
+        yield Case("tile-registers", str(drawn), bound(types, sizes[1]), drawn.build)
+
+
+CONVOLUTIONS = (
+    # window, channels, output channels, groups
+    (Window((5, 6), (1, 1)), 32, 33, 1),
+    (Window((9, 7), (1, 1), (2, 2)), 16, 16, 1),
+    (Window((4, 5), (3, 3), pads=(1, 1, 1, 1)), 48, 17, 1),
+    (Window((7, 6), (3, 2), (2, 1), (1, 2), (0, 2, 1, 0)), 16, 80, 1),
+    (Window((6, 40), (3, 3), (1, 1), (2, 1), (2, 1, 2, 1)), 32, 32, 2),
+    (Window((3, 19), (1, 4), pads=(0, 2, 0, 1)), 160, 16, 1),
+)
+
+
+def convolutions(types: Types) -> Iterator[Case]:
+    """Convolutions of images in blocks of channels."""
+    for number, (window, channels, out, groups) in enumerate(CONVOLUTIONS):
+        source = turn(number, SOURCES)
+        conv = TypedConvolution(types, window, channels, out, groups, 16, 16, source)
+        terms = channels // groups * prod(window.taps)
+        yield Case("blocked-tiles", str(conv), bound(types, terms), conv.build)
+
+
+def check(found: Sequence[Case], target: str, threads: int) -> None:
+    """All of some cases are right."""
+    problem = problems(found, target, threads)
+    assert not problem, problem
+
+
+@pytest.mark.parametrize("table", [products, convolutions], ids=lambda table: table.__name__)
+@pytest.mark.parametrize("types", (*BYTES, *BFLOATS), ids="-".join)
+def test_agrees_with_the_interpreter(
+    target: str, types: Types, table: Callable[[Types], Iterator[Case]]
+) -> None:
+    check(list(table(types)), target, 2)
+
+
+def test_extreme_bytes(target: str) -> None:
+    """All elements are the least ones of their types, or the largest ones."""
+    check(
+        [
+            Case("tile-registers", str(drawn), 0.0, drawn.build)
+            for types, depth in pairs(BYTES, (1, 7, 65))
+            for drawn in [TypedProduct(types, DenseOp, 18, depth, 17, True, True, extreme=True)]
+        ],
+        target,
+        1,
+    )
+
+
+STATED = """
+func.func @main(%x: tensor<37x64xi8>, %w: tensor<80x64xi8>) -> tensor<37x80xi32> {
+  %y = relay.fused %x, %w attributes {strategies = [
+      #relay.strategy<anchor 0 "relay.nn.dense" by "tile-registers", rows = ROWS, vectors = VECTORS>]}
+      : (tensor<37x64xi8>, tensor<80x64xi8>) -> tensor<37x80xi32> {
+  ^bb0(%a: tensor<37x64xi8>, %b: tensor<80x64xi8>):
+    %z = relay.nn.dense %a, %b {out_dtype = i32} : (tensor<37x64xi8>, tensor<80x64xi8>) -> tensor<37x80xi32>
+    relay.yield %z : tensor<37x80xi32>
+  }
+  func.return %y : tensor<37x80xi32>
+}
+"""
+
+
+def test_stated_tiles(target: str, tmp_path: Path) -> None:
+    """Of every shape that there are registers for; others are refused."""
+    rng, path = np.random.default_rng(0), tmp_path / "stated.mlir"
+    x, w = (rng.integers(-128, 128, shape, np.int8) for shape in ((37, 64), (80, 64)))
+    for rows, vectors in ((1, 3), (15, 1), (16, 2), (17, 2), (32, 2), (32, 1)):
+        path.write_text(STATED.replace("ROWS", str(rows)).replace("VECTORS", str(vectors)))
+        (found,) = xrelay.compile(path, target=target, cache=False).run({"x": x, "w": w}).values()
+        np.testing.assert_array_equal(found, x.astype(np.int32) @ w.astype(np.int32).T)
+    path.write_text(STATED.replace("ROWS", "17").replace("VECTORS", "3"))
+    with pytest.raises(DiagnosticException, match="'vectors' is 3, expected 1 to 2"):
+        xrelay.compile(path, target=target, cache=False)
+
+
+@pytest.mark.parametrize("table", [products, convolutions], ids=lambda table: table.__name__)
+def test_what_is_not_finite_spreads_no_further(
+    target: str, table: Callable[[Types], Iterator[Case]]
+) -> None:
+    """What fills up a depth is zero in both operands."""
+    problem = Trial(list(table(BFLOATS[1])), target, 1).leaks()
+    assert not problem, problem
