@@ -26,12 +26,13 @@ Where both directions scale a weight that is not constant, the next run puts the
 
 Where the scale is computed after a convolution, the way from there to the multiplication moves behind it.
 Reordering the multiplication rounds differently in the last places, and results that overflowed
-between may no longer do so, or begin to where a weight or a summand that is no constant is large. NaN and infinities stay where they are:
-a scale moves when it is a constant of finite numbers, and past relu and maxima when these are positive. `unsafe` allows, as in
-Relay, scales that are computed when the program runs, as of a batch normalisation of parameters, which may be infinite where a
-weight is 0; and zeros past relu, which makes 0 of -infinity, and 0 times -infinity is NaN.
+between may no longer do so, or begin to where a weight or a summand that is no constant is multiplied by a large scale. NaN and infinities stay
+where they are: a scale moves when it is a constant of finite numbers, past relu and maxima when these are positive, and into a constant
+of which no element vanishes. `unsafe` allows, as in Relay, scales that are computed when the program runs, as of a batch normalisation of
+parameters, which may be infinite where a weight is 0; zeros past relu, which makes 0 of -infinity, and 0 times -infinity is NaN; and
+products that are too small for their type.
 
-Leaves alone: infinite factors and NaN, factors that may make a constant infinite, integer arithmetic, scales along
+Leaves alone: infinite factors and NaN, factors that may make a constant infinite or vanish, integer arithmetic, scales along
 unknown dimensions, the bodies of `relay.fused` and `relay.composite` and functions for other compilers.
 
 A weight or summand that is not constant is multiplied when the program runs; with `constant-weights`,

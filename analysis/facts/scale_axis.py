@@ -8,16 +8,18 @@ its own result. The scale has the lengths of `data` along the demanded axes and 
 divided only by what cannot be zero: constants, and reciprocals.
 
 Infinite factors and NaN stay where they are: a zero in a weight would become NaN. So do factors with which a
-constant weight, summand or factor may become infinite. Unless `unsafe` allows them, so do factors that may be
+constant weight, summand or factor may become infinite or vanish. Unless `unsafe` allows them, so do factors that may be
 infinite, as they are computed when the program runs, and zeros behind or in front of relu, which makes 0 of an infinity.
 
 Source: Relay's ForwardFoldScaleAxis and BackwardFoldScaleAxis, which divide by zeros, too.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
@@ -42,7 +44,7 @@ from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import RsqrtOp
-from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.arrays import Array, DType, dtype_of
 from xrelay.interpreters.constants import constant_array
 
 Direction = Literal["backward", "forward"]
@@ -139,25 +141,40 @@ def _require(scale: SSAValue, demand: Demand, given: Given) -> None:
 
 @dataclass(frozen=True)
 class _Reach:
-    """The largest absolute values of constants and of their reciprocals, or more; NaN if one is."""
+    """Absolute values of constants."""
 
     largest: float
+    """The largest one, or more; NaN if one is."""
     reciprocal: float
+    """That of the reciprocals."""
+    smallest: float
+    """The smallest one that is not zero, or less; infinite where all are."""
 
     def __mul__(self, other: "_Reach") -> "_Reach":
-        return _Reach(self.largest * other.largest, self.reciprocal * other.reciprocal)
+        return _Reach(
+            self.largest * other.largest,
+            self.reciprocal * other.reciprocal,
+            self.smallest * other.smallest,
+        )
 
     @property
     def inverse(self) -> "_Reach":
         """Of the reciprocals."""
-        return _Reach(self.reciprocal, self.largest)
+        return _Reach(self.reciprocal, self.largest, 1 / self.largest if self.largest else math.inf)
 
     @staticmethod
     def of(factors: Array) -> "_Reach":
         """That of a constant."""
         with np.errstate(all="ignore"):
             wide = factors.astype(np.float64)
-            return _Reach(_largest(wide), _largest(1 / wide))
+            sizes = np.abs(wide)
+            smallest = float(sizes.min(initial=math.inf, where=sizes > 0))
+            return _Reach(_largest(wide), _largest(1 / wide), smallest)
+
+
+def _least_normal(dtype: DType) -> float:
+    """The smallest number of a type that has all its digits."""
+    return float(cast(Any, ml_dtypes).finfo(dtype).tiny)  # partly untyped
 
 
 def _largest(array: Array) -> float:
@@ -223,7 +240,7 @@ class _Planner:
                 "the scale is not known to be finite: 0 in a weight times infinity is NaN"
             )
         if reach is not None:
-            self._require_finite(edits, reach)
+            self._require_held(edits, reach)
         edits.sort(key=lambda edit: self.order[edit.op])
         path.sort(key=self.order.__getitem__)
         met = replace(demand, axes=axes or demand.axes)
@@ -252,8 +269,19 @@ class _Planner:
         with np.errstate(all="ignore"):
             return bool(np.isfinite(np.asarray(reach.largest).astype(dtype)))
 
-    def _require_finite(self, edits: Sequence[Edit], reach: _Reach) -> None:
-        """Refuses factors with which a constant may be infinite: 0 times infinity is NaN."""
+    @staticmethod
+    def _vanishes(reach: _Reach, value: SSAValue) -> bool:
+        """Whether the smallest elements are nothing in the dtype of a value, or the largest below its normal numbers."""
+        dtype = dtype_of(tensor_type(value, "an operand").element_type)
+        with np.errstate(all="ignore"):
+            least = np.asarray(reach.smallest).astype(dtype)
+        return bool(least == 0) or 0 < reach.largest < _least_normal(dtype)
+
+    def _require_held(self, edits: Sequence[Edit], reach: _Reach) -> None:
+        """
+        Refuses factors with which a constant may be infinite, as 0 times infinity is NaN; and unless `unsafe` allows
+        them, those with which an element may vanish, or nothing but numbers below the normal ones is left.
+        """
         pending = [(edit, reach) for edit in edits]
         while pending:
             edit, reach = pending.pop()
@@ -264,6 +292,8 @@ class _Planner:
             scaled = own * (reach.inverse if edit.divide else reach)
             if not self._is_finite(scaled, value):
                 refuse(edit.op, "would have an infinite constant")
+            if not self.given.unsafe and self._vanishes(scaled, value):
+                refuse(edit.op, "would have a constant that is too small for its type")
             # What moves into the factor of a multiplication that is folded moves on with it.
             inner = self.folded.get(edit.op)
             if inner is not None and inner.index == edit.index:

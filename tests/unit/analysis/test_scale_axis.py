@@ -86,6 +86,46 @@ def test_zeros_in_front_of_relu(unsafe: bool):
         )
 
 
+SMALL = """
+func.func @main(%x: tensor<4x2x{dtype}>) -> tensor<4x1x{dtype}> {{
+  %s = relay.constant dense<{scale}> : tensor<2x{dtype}>
+  %w = relay.constant dense<{weight}> : tensor<1x2x{dtype}>
+  %m = relay.multiply %x, %s : (tensor<4x2x{dtype}>, tensor<2x{dtype}>) -> tensor<4x2x{dtype}>
+  %d = relay.nn.dense %m, %w : (tensor<4x2x{dtype}>, tensor<1x2x{dtype}>) -> tensor<4x1x{dtype}>
+  return %d : tensor<4x1x{dtype}>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale", "weight", "folds"),
+    [
+        # An element vanishes, and infinity times it is NaN.
+        ("f32", "[1.0e-30, 1.0]", "[[1.0e-20, 1.0]]", False),
+        ("f32", "[1.0e-20, 1.0]", "[[1.0e-20, 1.0]]", True),
+        ("f32", "[0.0, 1.0]", "[[0.0, 1.0]]", True),
+        ("f64", "[1.0e-30, 1.0]", "[[1.0e-20, 1.0]]", True),
+        ("f16", "[1.0e-4, 1.0]", "[[1.0e-4, 1.0]]", False),
+        ("f16", "[1.0e-3, 1.0]", "[[1.0e-3, 1.0]]", True),
+        # All elements lose digits.
+        ("f16", "[4.0e-3, 4.0e-3]", "[[4.0e-3, 4.0e-3]]", False),
+        ("f16", "[8.0e-3, 8.0e-3]", "[[8.0e-3, 8.0e-3]]", True),
+        ("bf16", "[1.0e-20, 1.0e-20]", "[[1.0e-19, 1.0e-19]]", False),
+        ("bf16", "[1.0e-19, 1.0e-19]", "[[1.0e-18, 1.0e-18]]", True),
+    ],
+)
+def test_products_that_are_too_small(dtype: str, scale: str, weight: str, folds: bool):
+    text = SMALL.format(dtype=dtype, scale=scale, weight=weight)
+    module = Parser(context(), text).parse_module()
+    (plan,) = plans(module, "forward")
+    assert plan.folds == folds
+    if not folds:
+        reason = "relay.nn.dense would have a constant that is too small for its type"
+        assert plan.refusal == reason
+    (plan,) = plans(module, "forward", unsafe=True)
+    assert plan.folds
+
+
 def test_forward_needs_a_weight():
     text = PROGRAM.format(scale="[1.0, 2.0]", between="relay.nn.relu")
     (plan,) = plans(Parser(context(), text).parse_module(), "forward")
