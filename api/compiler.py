@@ -378,7 +378,7 @@ def build(
     with ThreadPoolExecutor(1) as beside:
         constants = beside.submit(packed_constants, program)
         text = llvm_text(program, symbol, options)
-    signature = signature_of(program, symbol, options, scope)
+    signature = signature_of(program, symbol, options, text, scope)
     return ModelCode(signature, text, machine_of(options), constants.result())
 
 
@@ -400,10 +400,20 @@ def llvm_text(program: Program, symbol: str, options: CompileOptions) -> bytes:
 
 
 def signature_of(
-    program: Program, symbol: str, options: CompileOptions, scope: Scope | None = None
+    program: Program,
+    symbol: str,
+    options: CompileOptions,
+    text: bytes,
+    scope: Scope | None = None,
 ) -> Signature:
-    """What a program takes, returns and needs; with a `scope`, also what it finds out when it is called."""
+    """
+    What a program takes, returns and needs, with the LLVM IR `text`; with a `scope`, also what it finds out when it is
+    called.
+    """
     target = named_target(options.target)
+    # The system has to grant tile registers: only what uses them asks for them.
+    tiles = b"llvm.x86.ldtilecfg" in text
+    features = [each for each in target.required if tiles or not each.startswith("amx-")]
     return Signature(
         symbol,
         tuple(map(tensor_spec, program.inputs)),
@@ -411,7 +421,7 @@ def signature_of(
         program.constant_bytes,
         hint(program.workspace_bytes),
         target.title,
-        target.required,
+        tuple(features),
         options.threads,
         tuple(map(step_spec, program.steps)),
         options.profile,

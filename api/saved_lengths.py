@@ -283,11 +283,11 @@ class _Saving:
         program = generate(module, options, progress, constants)
         require_memory(program, options.limits)
         symbol = symbol_name(name)
-        signature = signature_of(program, symbol, options, scope)
-        if scope is None:
-            signature = replace(signature, lengths=_alone(signature))
         progress("convert to LLVM")
         ir = llvm_text(program, program_name(symbol, number_), options)
+        signature = signature_of(program, symbol, options, ir, scope)
+        if scope is None:
+            signature = replace(signature, lengths=_alone(signature))
         return _Made(signature, ir, program, constants, parameters)
 
 

@@ -17,7 +17,7 @@ from xrelay.runtime.executor import ALIGNMENT
 from xrelay.runtime.files import write_files
 from xrelay.runtime.header import c_header
 from xrelay.runtime.library import link_shared_library
-from xrelay.runtime.machine import Machine
+from xrelay.runtime.machine import TILES, Machine
 from xrelay.runtime.seal import sealed
 from xrelay.runtime.signature import Signature
 from xrelay.runtime.support import SUPPORT_FUNCTIONS, support_ir
@@ -153,7 +153,7 @@ class ModelCode(SavedCode):
             signature.threads,
             self.machine.triple,
             profile=signature.profiled,
-            tiles=self.machine.has_tiles,
+            tiles=TILES in signature.features,
         )
         hidden = (f"{signature.name}_step_all", *SUPPORT_FUNCTIONS)
         from xrelay.runtime.llvm import linked

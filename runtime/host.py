@@ -10,7 +10,7 @@ import json
 import logging
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -33,21 +33,10 @@ class Host:
     features: dict[str, bool]
     """The features that LLVM knows, and whether the processor has them, by name."""
 
-    @property
-    def without_tiles(self) -> "Host":
-        """The same without tile registers and what needs them."""
-        absent = {name: False for name in self.features if name.startswith("amx-")}
-        return replace(self, features={**self.features, **absent})
-
 
 @cache
 def host() -> Host:
-    """This machine's processor, with what this process may use of it."""
-    found = _processor()
-    return found if not found.features.get(TILES) or may_use_tiles() else found.without_tiles
-
-
-def _processor() -> Host:
+    """This machine's processor."""
     path = _path()
     if path is None:
         return _ask()
@@ -68,8 +57,16 @@ def _processor() -> Host:
 
 
 def missing_features(features: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of some CPU features, in LLVM's names, that this processor lacks."""
-    return tuple(each for each in features if not host().features.get(each)) if features else ()
+    """
+    Those of some CPU features, in LLVM's names, that this processor lacks, or the system does not let this process
+    use: it is asked for tile registers when these are among them.
+    """
+    if not features:
+        return ()
+    lacking = {each for each in features if not host().features.get(each)}
+    if TILES in features and TILES not in lacking and not may_use_tiles():
+        lacking.add(TILES)
+    return tuple(each for each in features if each in lacking)
 
 
 def _ask() -> Host:

@@ -1,13 +1,15 @@
 """
 What machine code is made for, where it lies, and what of the processor Linux lets a process use only after it asked.
 
-That are the tile registers of AMX, whose contents take 8 KiB of each thread's state. The answer holds for all threads, and for
-children of fork. Python asks before it runs a model; saved models ask for themselves when they run.
+These are the tile registers of AMX, whose contents take 8 KiB of each thread's state. The answer holds for all threads, and for
+children of fork; from then on the stacks that threads set up for signals (`sigaltstack`) have to hold these contents, too. Python
+asks before it runs a model that uses tiles; saved models ask for themselves when they run.
 
 Source: Documentation/arch/x86/xstate.rst of Linux.
 """
 
 import ctypes
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,10 +32,10 @@ def may_use_tiles() -> bool:
     Asks for tile registers, on a processor that has them, and tells whether this process may use them. An older Linux does
     not, nor does one where a thread has too small a stack for signals.
     """
-    if not sys.platform.startswith("linux"):
+    if not sys.platform.startswith("linux") or os.uname().machine != "x86_64":
         return False
-    system = ctypes.CDLL(None)
-    return system.syscall(ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0
+    numbers = map(ctypes.c_long, (ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA))
+    return ctypes.CDLL(None).syscall(*numbers) == 0
 
 
 Address: TypeAlias = Callable[[str], int]
@@ -47,8 +49,3 @@ class Machine:
     triple: str
     cpu: str
     features: str
-
-    @property
-    def has_tiles(self) -> bool:
-        """Whether code may use tile registers, which the system has to grant."""
-        return f"+{TILES}" in self.features.split(",")

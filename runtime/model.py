@@ -17,7 +17,7 @@ from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Binding, Executor, allocated
 from xrelay.runtime.host import missing_features
 from xrelay.runtime.layouts import ROW_MAJOR, layouts_of
-from xrelay.runtime.machine import Address
+from xrelay.runtime.machine import TILES, Address
 from xrelay.runtime.memory import (
     addresses,
     arrays_by_name,
@@ -192,9 +192,12 @@ class Model:
 
     def _require_features(self) -> None:
         if self.missing_features:
+            refused = ", or Linux does not let this process use it" * (
+                self.missing_features == (TILES,)
+            )
             raise ModelError(
                 f"the model was compiled for {self.signature.target}; this processor lacks "
-                f"{few(self.missing_features)}"
+                f"{few(self.missing_features)}{refused}"
             )
 
     @property

@@ -186,8 +186,17 @@ def _host_target() -> Target:
 
 
 def native_target(triple: str, cpu: str, features: Mapping[str, bool]) -> Target:
-    """The description of a processor that LLVM calls `cpu`, with or without some features."""
-    has = {feature for feature, present in features.items() if present}
+    """
+    The description of a processor that LLVM calls `cpu`, with or without some features.
+
+    Without tile registers: the system has to let a process use them, with effects on all of it, so that they are for
+    those who name a target that has them.
+    """
+    has = {
+        feature
+        for feature, present in features.items()
+        if present and not feature.startswith("amx")
+    }
     if set(AVX512.required) <= has:
         base = AVX512
     elif set(AVX2.required) <= has:
@@ -198,12 +207,10 @@ def native_target(triple: str, cpu: str, features: Mapping[str, bool]) -> Target
         base,
         name=NATIVE,
         cpu=cpu,
-        features=",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(features.items())),
+        features=",".join(f"{'+' if name in has else '-'}{name}" for name in sorted(features)),
         f16c="f16c" in has,
         vnni=_has_vnni(base, has),
         bf16_dot=_has_bf16_dot(base, has),
-        bf16_tiles=_has_tiles(base, has, "amx-bf16"),
-        byte_tiles=_has_tiles(base, has, "amx-int8"),
         byte_permutes=_has_byte_permutes(base, has),
         required=tuple(sorted(has)),
         triple=triple,

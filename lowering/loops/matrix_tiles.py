@@ -87,8 +87,11 @@ def _spacing(site: Site) -> Spacing:
 
 def _cost(site: Site) -> float:
     plan = TilePlan.of(Product.of(site.op), site.target)
-    cycles = plan.product.batch * plan.tiling.cycles + packing_cycles(plan, site)
-    return (cycles + CONFIGURE_CYCLES) * site.target.cycle_seconds
+    tiling = plan.tiling
+    # Each task loads the sizes of the registers; there is one for each panel at least.
+    tasks = plan.product.batch * blocks(likely(plan.vectors), tiling.vectors)
+    cycles = plan.product.batch * tiling.cycles + tasks * CONFIGURE_CYCLES
+    return (cycles + packing_cycles(plan, site)) * site.target.cycle_seconds
 
 
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:

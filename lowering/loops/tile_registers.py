@@ -4,7 +4,7 @@ Products of matrices in the tile registers of AMX.
     sums [rows x 16 columns] += image [rows x 16 groups] * weights [16 groups x 16 columns]
 
 A register holds a tile of up to 16 rows of 64 bytes. One instruction multiplies two of them, and adds the products to
-a third, in which each number has 32 bits: that are 16 steps of a dot product for up to 16 positions and one vector of
+a third, in which each number has 32 bits: these are 16 steps of a dot product for up to 16 positions and one vector of
 output channels. Weights lie in the same panels as for other dot products, and so do images.
 
     registers    sums of each 16 positions and each vector, 16 positions of the image, weights of each vector

@@ -39,11 +39,10 @@ class ManyCode(SavedCode):
     @property
     def module(self) -> binding.ModuleRef:
         """All programs, what chooses among them, and the run-time support as LLVM's module."""
-        first, machine = self.interface.programs[0], self.machine
-        programs, triple = programs_name(self.name), machine.triple
-        support = support_ir(
-            programs, first.threads, triple, profile=first.profiled, tiles=machine.has_tiles
-        )
+        first, triple = self.interface.programs[0], self.machine.triple
+        programs = programs_name(self.name)
+        tiles = self.interface.uses_tiles
+        support = support_ir(programs, first.threads, triple, profile=first.profiled, tiles=tiles)
         hidden = (f"{programs}_step_all", *SUPPORT_FUNCTIONS)
         from xrelay.runtime.llvm import linked
 

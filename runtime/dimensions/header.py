@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xrelay.runtime.dimensions.interface import OpenInterface, lengths_of
 from xrelay.runtime.header import RUN_NOTE, TILES_NOTE, comment_text
-from xrelay.runtime.machine import TILES
 from xrelay.runtime.signature import OpenTensor, Signature
 
 
@@ -26,7 +25,7 @@ def c_header(interface: OpenInterface, digest: str) -> str:
         " * between calls that run at the same time.\n"
         " *\n"
         f"{_listing(interface)}"
-        f"{TILES_NOTE * (TILES in first.features)}"
+        f"{TILES_NOTE * interface.uses_tiles}"
         " */\n"
         f"#ifndef {guard}\n#define {guard}\n\n"
         "#include <stddef.h>\n#include <stdint.h>\n\n"

@@ -18,6 +18,7 @@ from typing import cast
 from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.lengths import OpenLengths
+from xrelay.runtime.machine import TILES
 from xrelay.runtime.signature import (
     Fields,
     OpenTensor,
@@ -71,6 +72,11 @@ class OpenInterface:
     def threads(self) -> int:
         """How many work on a call together."""
         return self.programs[0].threads
+
+    @property
+    def uses_tiles(self) -> bool:
+        """Whether a program uses tile registers, which the system has to grant."""
+        return any(TILES in program.features for program in self.programs)
 
     def conditions(self) -> tuple[str, ...]:
         """For which lengths each of the programs serves, long conditions shortened."""

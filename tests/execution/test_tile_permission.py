@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i32
 
 import xrelay
 from xrelay.dialects.nn.dense import DenseOp
-from xrelay.lowering.emit.target import native_target
+from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.runtime import host
 from xrelay.runtime.support import REFUSAL
 
@@ -44,15 +44,15 @@ int main(int argc, char **argv) {
 pytestmark = pytest.mark.parametrize("target", [TARGET], indirect=True)
 
 
-def product_of_ones(threads: int) -> tuple[xrelay.Model, Graph]:
+def product_of_ones(threads: int, target: str = TARGET) -> tuple[xrelay.Model, Graph]:
     """A model whose result is 64 everywhere for an input of ones, and its graph."""
     graph = Graph()
     data = graph.input(np.ones((32, 64), np.int8))
     weight = graph.constant(np.ones((32, 64), np.int8))
     graph.returns(graph.op(DenseOp(data, weight, out_dtype=i32)))
-    model = xrelay.compile(graph.module(), target=TARGET, threads=threads, cache=False)
+    model = xrelay.compile(graph.module(), target=target, threads=threads, cache=False)
     assert isinstance(model, xrelay.Model)
-    assert "tdpbssd" in model.llvm_ir
+    assert ("tdpbssd" in model.llvm_ir) == (target == TARGET)
     return model, graph
 
 
@@ -75,16 +75,35 @@ def test_a_c_program_asks_for_tiles(tmp_path: Path, target: str, suffix: str, th
 
 
 def test_python_says_what_is_refused(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A named target is refused when it is run; `native` computes without tiles."""
-    host.host.cache_clear()
-    monkeypatch.setattr(host, "may_use_tiles", lambda: False)
-    try:
-        model, graph = product_of_ones(1)
-        (name,) = [each.name for each in model.signature.inputs]
-        with pytest.raises(xrelay.ModelError, match="lacks amx-tile, amx-bf16, amx-int8"):
-            model.run({name: graph.inputs[0]})
-        found = host.host()
-        own = native_target(found.triple, found.cpu, found.features)
-        assert not (own.byte_tiles or own.bf16_tiles or "+amx" in own.features)
-    finally:
-        host.host.cache_clear()
+    """A model that uses tiles is refused when it is run; others are not, and do not ask."""
+    asked: list[bool] = []
+    monkeypatch.setattr(host, "may_use_tiles", lambda: bool(asked.append(True)))
+    model, graph = product_of_ones(1)
+    assert not asked
+    (name,) = [each.name for each in model.signature.inputs]
+    reason = "this processor lacks amx-tile, or Linux does not let this process use it"
+    with pytest.raises(xrelay.ModelError, match=reason):
+        model.run({name: graph.inputs[0]})
+    assert asked == [True]
+
+
+@pytest.mark.parametrize("suffix", [".o", ".so"])
+def test_a_model_without_products_asks_for_nothing(
+    target: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "may_use_tiles", lambda: pytest.fail("asked"))
+    graph = Graph()
+    graph.returns(graph.op(ReluOp(graph.input(np.ones(5, np.float32)))))
+    model = xrelay.compile(graph.module(), target=target, threads=2, cache=False)
+    assert isinstance(model, xrelay.Model)
+    assert not any(feature.startswith("amx") for feature in model.signature.features)
+    (name,) = [each.name for each in model.signature.inputs]
+    model.run({name: graph.inputs[0]})
+    model.save(tmp_path / f"model{suffix}")
+    assert "tile registers" not in (tmp_path / "model.h").read_text()
+
+
+def test_native_does_without(target: str) -> None:
+    """In a process that would not be let use them."""
+    del target
+    assert "llvm.x86.ldtilecfg" not in product_of_ones(1, "native")[0].llvm_ir

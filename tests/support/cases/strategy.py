@@ -778,7 +778,7 @@ def resize_case(implementation: str, number: int, rng: Generator) -> Case:
 
 
 def implementations() -> tuple[str, ...]:
-    """The names of all implementations of the operators that there are cases of, on targets without dot products."""
+    """The names of all implementations of the operators that there are cases of, on targets without tile registers."""
     found = dict.fromkeys(name for op in COVERED for name in names(op))
     return tuple(name for name in found if name not in WITH_TILES)
 

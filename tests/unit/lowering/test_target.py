@@ -5,16 +5,25 @@ import pytest
 from xrelay.lowering.emit.target import TARGETS, Target, native_target
 
 BASES = {"x86-64": (), "x86-64-v3": ("avxvnni",), "x86-64-v4": ("avx512vnni", "avx512bf16")}
-FIELDS = (
-    *("vector_bytes", "vector_registers", "fma", "f16c", "vnni", "bf16_dot"),
-    *("bf16_tiles", "byte_tiles", "byte_permutes"),
-)
 """The dot products that LLVM has names for on the registers of each named target."""
+FIELDS = (
+    *("vector_bytes", "vector_registers", "fma", "f16c", "vnni", "bf16_dot", "byte_permutes"),
+)
+"""What a processor is asked for."""
 
 
 def native(*features: str) -> Target:
     """A processor that has some features and lacks another."""
     return native_target("triple", "cpu", {"amx-fp16": False, **dict.fromkeys(features, True)})
+
+
+def test_tile_registers_are_for_those_who_name_a_target() -> None:
+    named = TARGETS["x86-64-v4-amx"]
+    assert named.bf16_tiles and named.byte_tiles
+    found = native(*named.required)
+    assert not (found.bf16_tiles or found.byte_tiles)
+    assert not any(feature.startswith("amx") for feature in found.required)
+    assert "+amx" not in found.features and "-amx-tile" in found.features
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -33,13 +42,3 @@ def test_dot_products_are_those_of_whole_registers(base: str) -> None:
         known = feature in BASES[base]
         assert found.vnni == (known and "vnni" in feature)
         assert found.bf16_dot == (known and "bf16" in feature)
-
-
-@pytest.mark.parametrize("base", BASES)
-def test_products_of_tiles_need_tiles_and_wide_registers(base: str) -> None:
-    required = TARGETS[base].required
-    for features in (("amx-tile", "amx-int8"), ("amx-tile", "amx-bf16"), ("amx-bf16", "amx-int8")):
-        found = native(*required, *features)
-        known = base == "x86-64-v4" and "amx-tile" in features
-        assert found.byte_tiles == (known and "amx-int8" in features)
-        assert found.bf16_tiles == (known and "amx-bf16" in features)
