@@ -44,7 +44,7 @@ from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.nn.norm import DropoutOp
-from xrelay.dialects.shapes import is_addressable, shape_of
+from xrelay.dialects.shapes import is_addressable, same_type, shape_of
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.interpreters.constants import constant_ops, constant_value
 from xrelay.transforms.rules.evaluating import Evaluator
@@ -119,6 +119,8 @@ def field_of_tuple(op: TupleGetItemOp, rewriter: PatternRewriter) -> bool:
     if not isinstance(source, TupleOp):
         return False
     value = source.fields[op.index.value.data]
+    if not same_type(value.type, op.result.type):
+        return False  # The tuple states more dimensions, or fewer, than its fields have.
     for device in reversed(devices):
         wrapped = OnDeviceOp.create(
             operands=[value],

@@ -113,6 +113,13 @@ def use_last_names(ops: Sequence[Operation]) -> None:
         used.update(op.operands)
 
 
+def put_last_names(function: func.FuncOp, order: EvaluationOrder) -> None:
+    """Puts a function that has second names in order, and uses them."""
+    if any(map(is_second_name, operations_within(function))):
+        order.put()
+        use_last_names(operations_within(function))
+
+
 @dataclass(frozen=True)
 class ToBasicBlockNormalFormPass(RelayPass):
     """Binds what several scopes share to a name."""
@@ -126,11 +133,9 @@ class ToBasicBlockNormalFormPass(RelayPass):
                 continue
             order = EvaluationOrder.of_function(function, effects)
             devices = surrounding_devices(order)
-            ops = operations_within(function)
-            if any(map(is_second_name, ops)):
-                order.put()
-                ops = operations_within(function)
-                use_last_names(ops)
-            for each in ops:
+            put_last_names(function, order)
+            for each in operations_within(function):
                 if not isinstance(each, NAMES):
                     bind_shared(each, devices)
+            # What is bound now may have had a name in a scope, which is its second one; and names are put in order.
+            put_last_names(function, EvaluationOrder.of_function(function, effects))

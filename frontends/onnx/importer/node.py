@@ -17,7 +17,7 @@ from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.lengths import LengthsAttr, is_open
 from xrelay.dialects.limits import Limits
-from xrelay.dialects.shapes import is_tensor_type, tensor_type
+from xrelay.dialects.shapes import array_refusal, is_tensor_type, tensor_type
 from xrelay.dialects.tensor.creation import FullOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.frontends.onnx.errors import (
@@ -35,7 +35,7 @@ from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import tensor_array
-from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of, type_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.numerics import convert
 from xrelay.runtime.arguments import few
@@ -466,6 +466,9 @@ class Node:
         """A tensor all elements of which are one number, which is stored once: a constant where the shape is known."""
         if any(map(is_open, shape)):
             return self.emit(FullOp(self.constant(number), shape))
+        refusal = array_refusal(TensorType(type_of(number).element_type, shape))
+        if refusal is not None:
+            raise OnnxImportError(refusal)
         return self.constant(np.broadcast_to(number, shape))
 
     def element_dtype(self, value: SSAValue) -> np.dtype[Any]:

@@ -248,6 +248,14 @@ def without_variance(node: NodeProto, data: Array) -> Array:
     return np.broadcast_to(small | large, data.shape)
 
 
+def nearly_equal_in_group(node: NodeProto, data: Array) -> Array:
+    """Elements of groups whose variance is small beside the square of the mean."""
+    groups = data.reshape(data.shape[0], stated(node)["num_groups"], -1).astype(np.float64)
+    with np.errstate(all="ignore"):
+        small = ~(groups.var(-1, keepdims=True) > 1e-2 * groups.mean(-1, keepdims=True) ** 2)
+    return np.broadcast_to(small, groups.shape).reshape(data.shape)
+
+
 def behind_large(node: NodeProto, data: Array) -> Array:
     """Elements whose windows of channels, or ones before, have numbers of large squares, or not finite."""
     with np.errstate(invalid="ignore"):
@@ -262,6 +270,10 @@ ELEMENTS = {
         without_variance,
         "the deviation is taken plus 1e-9, as ONNX's function says, so that equal elements become 0; onnxruntime "
         "takes it as it is, and divides zero by zero",
+    ),
+    "GroupNormalization": KnownElements(
+        nearly_equal_in_group,
+        "onnxruntime takes the square of the mean off the mean of squares, of which few digits are left",
     ),
     "LRN": KnownElements(behind_large, "onnxruntime subtracts from a sum what leaves the window"),
 }
