@@ -212,6 +212,9 @@ class Cells:
                 return isinstance(op.parent_op(), ClosureOp | MatchOp | scf.IfOp)
             case ApplyOp():
                 return op.function not in self.made_of
+            case LetOp():
+                # A name may know more dimensions of a tensor than its value, or fewer; cells of these differ.
+                return self.was.get(op.value, op.value.type) == op.result.type
             case _:
                 return isinstance(op, CARRIERS) and not _stays(op)
 
