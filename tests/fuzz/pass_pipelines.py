@@ -31,7 +31,7 @@ from xrelay.dialects.core.blob import BlobAttr
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.tools.reduction import Part
-from xrelay.tools.semantics import KINDS, input_of
+from xrelay.tools.semantics import KINDS, input_of, repeating_functions
 from xrelay.tools.universe import XRELAY_UNIVERSE
 
 FIRST_LINE = "// passes: "
@@ -167,10 +167,12 @@ def parsed(spec: str) -> tuple[ModulePass, ...]:
 
 def random_inputs(module: ModuleOp) -> Iterator[tuple[Any, ...]]:
     """Inputs of several kinds for the main function, the same each time."""
-    types = entry_function(module).function_type.inputs
+    function = entry_function(module)
+    extremes = function.sym_name.data not in repeating_functions(module)
     for number, kind in enumerate(KINDS):
         rng = np.random.default_rng(number)
-        yield tuple(input_of(type_, kind, rng) for type_ in types)
+        types = function.function_type.inputs
+        yield tuple(input_of(type_, kind, rng, extremes=extremes) for type_ in types)
 
 
 # -- making findings smaller ----------------------------------------------------------------------

@@ -19,7 +19,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
-from xrelay.compiler import context
+from xrelay.compiler import context, parse_program
 from xrelay.dialects.tensor.binary import AddOp, SubtractOp
 from xrelay.dialects.tensor.unary import ReluOp, TanhOp
 from xrelay.dialects.traits import OpPatternKind
@@ -27,7 +27,7 @@ from xrelay.tools import reduction
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.instruments import FusedKind, fused_kinds
 from xrelay.tools.opt import XRelayOptMain
-from xrelay.tools.semantics import KINDS, KnownValues, input_of, is_same
+from xrelay.tools.semantics import KINDS, KnownValues, input_of, is_same, repeating_functions
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.rules.pass_sequence import single_passes
@@ -218,6 +218,53 @@ def test_wrong_pass_within_fused_operators(opt_cmd: Command, path: Path) -> None
     result.refused("pass 'wrong-relu'", "depart at relay.tanh", code=FAILED)
 
 
+REPEATING = """
+func.func @main(%x: tensor<2xf32>, %n: tensor<i64>) -> tensor<2xf32> {
+  %from = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %count = tensor.extract %n[] : tensor<i64>
+  %to = arith.index_cast %count : i64 to index
+  %y = scf.for %i = %from to %to step %step iter_args(%a = %x) -> (tensor<2xf32>) {
+    %b = func.call @once(%a) : (tensor<2xf32>) -> tensor<2xf32>
+    scf.yield %b : tensor<2xf32>
+  }
+  return %y : tensor<2xf32>
+}
+func.func @once(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %y = relay.tanh %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+func.func @above(%x: tensor<2xf32>, %n: tensor<i64>) -> tensor<2xf32> {
+  %y = func.call @main(%x, %n) : (tensor<2xf32>, tensor<i64>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+func.func @down(%n: tensor<i64>) -> tensor<i64> {
+  %zero = relay.constant dense<0> : tensor<i64>
+  %one = relay.constant dense<1> : tensor<i64>
+  %more = relay.greater %n, %zero : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %again = tensor.extract %more[] : tensor<i1>
+  %y = scf.if %again -> (tensor<i64>) {
+    %less = relay.subtract %n, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %d = func.call @down(%less) : (tensor<i64>) -> tensor<i64>
+    scf.yield %d : tensor<i64>
+  } else {
+    scf.yield %n : tensor<i64>
+  }
+  return %y : tensor<i64>
+}
+"""
+
+
+def test_inputs_that_count_rounds_are_small(opt_cmd: Command, tmp_path: Path) -> None:
+    module = parse_program(REPEATING.encode(), "repeating.mlir", context())
+    assert repeating_functions(module) == {"main", "above", "down"}
+    path = tmp_path / "repeating.mlir"
+    path.write_text(REPEATING)
+    result = opt_cmd(path, "-p", "inline", "--verify-semantics")
+    assert result.code == 0
+    assert "the results of @main, @once, @above, @down stay the same" in result.err
+
+
 def test_differences_are_measured(opt_cmd: Command, tmp_path: Path) -> None:
     """Of whole numbers, those that differ are counted."""
     path = tmp_path / "small.mlir"
@@ -334,6 +381,9 @@ def test_inputs() -> None:
     assert not zeros.any() and np.signbit(zeros).any() and not np.signbit(zeros).all()
     large = input_of(TensorType(i8, [99]), "large numbers", rng)
     assert large.dtype == np.int8 and {large.min(), large.max()} == {-128, 127}
+    counts = TupleType([TensorType(i8, [99])])
+    (small,) = input_of(counts, "large numbers", rng, extremes=False)
+    assert small.dtype == np.int8 and small.max() <= 3
     pair = input_of(TupleType([TensorType(f32, [2]), TensorType(i32, [])]), "equal numbers", rng)
     assert [array.shape for array in pair] == [(2,), ()]
     for kind in KINDS:
