@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import OpResult, SSAValue
 
-from xrelay.analysis.facts.ports import entry_function
+from xrelay.analysis.facts.ports import entry_function, ports
 from xrelay.backends.onnx_original import OnnxOriginal
 from xrelay.compiler import is_onnx, read_model, run_passes
 from xrelay.dialects.core.values import ConstantOp
@@ -56,8 +56,9 @@ class Source:
         """
         The graph of the program, which is prepared in place, once, as partitioned models are.
 
-        Raises CompileError for what cannot be cut into regions.
+        Raises DiagnosticException for what is no tensor, and for what cannot be cut into regions.
         """
+        ports(entry_function(self.module))
         require_known_inputs(self.module)
         run_passes(self.module, preparation_passes(), progress, options.limits)
         check_references(self.module)

@@ -222,12 +222,12 @@ class Executor:
 class Binding:
     """
     A model whose inputs and outputs are arrays of the caller, as `Model.bind` and `DynamicModel.bind` make it. It
-    keeps the arrays. `run` may be called from several threads at once where there are no outputs that they both write.
+    keeps them, in the order of the signature, as `inputs` and `outputs`. `run` may be called from several threads at once where there are no outputs that they both write.
     """
 
     def __init__(self, executor: Executor, inputs: Sequence[Array], outputs: Sequence[Array]):
         self._executor = executor
-        self._arrays = *inputs, *outputs
+        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self._reads, self._writes = addresses(inputs), addresses(outputs)
 
     def run(self) -> None:
@@ -237,6 +237,14 @@ class Binding:
         Raises ModelError when the system refuses to start threads, or the memory of the workspace.
         """
         self._executor.run(self._reads, self._writes)
+
+    def __repr__(self) -> str:
+        taken, given = (", ".join(map(_array_type, each)) for each in (self.inputs, self.outputs))
+        return f"<Binding: ({taken}) -> ({given})>"
+
+
+def _array_type(array: Array) -> str:
+    return f"{array.dtype}{list(array.shape)}"
 
 
 def _run_interruptibly(run: Callable[[], None], workspace: npt.NDArray[np.uint8]) -> None:

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import (
     VerifyException,
 )
 
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.errors import OptionError
 from xrelay.placement.errors import PlacementError
 
@@ -46,7 +47,7 @@ def failing_with(code: int) -> Generator[None]:
     """
     try:
         yield
-    except (OptionError, PlacementError) as error:
+    except (OptionError, PassOptionError, PlacementError) as error:
         raise CommandFailed(str(error), BAD_INPUT) from error
     except (DiagnosticException, InterpretationError, ParseError, VerifyException) as error:
         raise CommandFailed(str(error).strip(), code) from error

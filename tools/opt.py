@@ -9,7 +9,8 @@ from importlib.metadata import version
 from inspect import signature
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TypeVar, cast, get_type_hints
+from types import NoneType
+from typing import IO, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -21,7 +22,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from xrelay.analysis.facts.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import PassOptionError, did_you_mean
 from xrelay.collector import collector_paused
 from xrelay.deep import TooDeepError, nests_deeply, with_deep_stack, with_room
 from xrelay.runtime.files import whole_file
@@ -274,7 +275,8 @@ class XRelayOptMain(xDSLOptMain):
                 if self.running is None:
                     raise
                 reason = str(error).strip()
-                raise CommandFailed(f"pass '{self.running.name}': {reason}", FAILED) from error
+                code = BAD_INPUT if isinstance(error, PassOptionError) else FAILED
+                raise CommandFailed(f"pass '{self.running.name}': {reason}", code) from error
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         return self.in_room(lambda: self.text_of(prog))
@@ -322,12 +324,20 @@ def text_target() -> type[Target]:
     return TextTarget
 
 
-WANTED: dict[object, str] = {int: "a whole number", bool: "true or false"}
+WANTED: dict[Any, str] = {
+    bool: "true or false",
+    bool | None: "true or false",
+    int: "a whole number",
+    str: "one text",
+    str | None: "one text",
+    tuple[int, ...]: "whole numbers",
+    tuple[str, ...]: "texts",
+}
 """What is expected of an option of a type."""
 
 
 def check_options(spec: ArgSpec, pass_type: type[ModulePass]) -> None:
-    """Raises ValueError for an option that a pass does not have, as one writes it, or a value of none."""
+    """Raises ValueError for an option that a pass does not have, as one writes it, or a value of another type."""
     types = get_type_hints(pass_type)
     known = {field.name.replace("_", "-"): types[field.name] for field in fields(pass_type)}
     for name, values in spec.parameters.items():
@@ -336,10 +346,18 @@ def check_options(spec: ArgSpec, pass_type: type[ModulePass]) -> None:
             suggestion = did_you_mean(option, known)
             raise ValueError(f"pass '{spec.name}' has no option '{option}'{suggestion}")
         wanted = WANTED.get(known[option])
-        is_flag = known[option] is bool and not values
-        if wanted and not is_flag and [type(value) for value in values] != [known[option]]:
-            found = ",".join(map(str, values))
-            raise ValueError(f"option '{option}' is '{found}', expected {wanted}")
+        if wanted and not _has_type(values, known[option]):
+            found = f"'{','.join(map(str, values))}'" if values else "given without a value"
+            raise ValueError(f"option '{option}' is {found}, expected {wanted}")
+
+
+def _has_type(values: Sequence[object], type_: Any) -> bool:
+    if get_origin(type_) is tuple:
+        return all(isinstance(value, get_args(type_)[0]) for value in values)
+    alternatives = get_args(type_) or (type_,)
+    if not values:
+        return NoneType in alternatives
+    return len(values) == 1 and type(values[0]) in alternatives
 
 
 def add_instruments(parser: ArgumentParser) -> None:

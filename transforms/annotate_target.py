@@ -26,11 +26,11 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
     op_type_rewrite_pattern,
 )
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.annotation import AnnotationPlan, OperandAnnotation, plan_annotation
 from xrelay.analysis.partition.compilers import DEFAULT, Targets
@@ -101,7 +101,7 @@ class AnnotateTargetPass(RelayPass):
     """
     Marks the regions of compilers.
 
-    A wrong option raises PassFailedException.
+    A wrong option raises PassOptionError.
     """
 
     name = "annotate-target"
@@ -118,7 +118,7 @@ class AnnotateTargetPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         if not self.targets or not all(self.targets) or DEFAULT in self.targets:
-            raise PassFailedException(
+            raise PassOptionError(
                 f"'targets' is {', '.join(self.targets) or 'empty'}, expected names of compilers "
                 f"other than {DEFAULT}"
             )

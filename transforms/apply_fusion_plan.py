@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.scopes import has_flag
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.fusion.file import groups_of_data, linked_params
 from xrelay.analysis.fusion.plan import FusionPlan, fusion_blocks
 from xrelay.analysis.fusion.policy import GroupMembers, plan_of_groups
@@ -73,7 +74,7 @@ class ApplyFusionPlanPass(RelayPass):
                 if link_params is None:
                     link_params = linked_params(data)
             except PassFailedException as error:
-                raise PassFailedException(f"'{self.file}': {error}") from error
+                raise PassOptionError(f"'{self.file}': {error}") from error
         if link_params is None:
             link_params = has_flag(op, ("link-params",))
         for plan in plans:

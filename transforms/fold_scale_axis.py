@@ -47,11 +47,10 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.scale_axis import Plan, plans
 from xrelay.analysis.facts.scale_demands import Edit
-from xrelay.analysis.facts.suggestions import unknown_choice
+from xrelay.analysis.facts.suggestions import PassOptionError, unknown_choice
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import shape_of
@@ -150,7 +149,7 @@ class FoldScaleAxisPass(RelayPass):
     """
     Folds multiplications into weights, backward and then forward.
 
-    A wrong option raises PassFailedException.
+    A wrong option raises PassOptionError.
     """
 
     name = "fold-scale-axis"
@@ -168,7 +167,7 @@ class FoldScaleAxisPass(RelayPass):
         require_rules(self.rules)
         for direction in self.directions:
             if direction not in ("backward", "forward"):
-                raise PassFailedException(unknown_choice("directions", direction, DIRECTIONS))
+                raise PassOptionError(unknown_choice("directions", direction, DIRECTIONS))
             found = plans(op, direction, self.constant_weights, self.rules, self.unsafe)
             # A scale that moves into the factor of another multiplication moves on with that one.
             for plan in reversed(found) if direction == "backward" else found:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import CompositeOp
 from xrelay.transforms.defuse_ops import inline_body
@@ -47,7 +47,7 @@ class InlineCompilerFunctionsPass(RelayPass):
     """
     Inlines functions that are for compilers.
 
-    A function that the module does not have raises PassFailedException.
+    A function that the module does not have raises PassOptionError.
     """
 
     name = "inline-compiler-functions"
@@ -60,7 +60,7 @@ class InlineCompilerFunctionsPass(RelayPass):
         available = [name for name, f in graph.functions.items() if compiler_of(f) is not None]
         for name in self.functions:
             if name not in available:
-                raise PassFailedException(
+                raise PassOptionError(
                     f"'functions' has {name}, functions with Compiler are "
                     + (", ".join(available) or "none")
                 )

@@ -22,10 +22,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import REGISTRY
 from xrelay.analysis.patterns.composites import CompositePattern
@@ -92,7 +92,7 @@ class MergeCompositePass(RelayPass):
     """
     Makes composites for compilers.
 
-    Without compilers, and for one that has no patterns, it raises PassFailedException.
+    Without compilers, and for one that has no patterns, it raises PassOptionError.
     """
 
     name = "merge-composite"
@@ -102,9 +102,9 @@ class MergeCompositePass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         if not self.targets:
-            raise PassFailedException("'targets' is empty, expected names of compilers")
+            raise PassOptionError("'targets' is empty, expected names of compilers")
         tables = [REGISTRY.get(target).patterns for target in self.targets]
         for target, table in zip(self.targets, tables, strict=True):
             if not table:
-                raise PassFailedException(f"'targets' has '{target}', which has no patterns")
+                raise PassOptionError(f"'targets' has '{target}', which has no patterns")
             merge_composites(op, table)

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.relay_pass import RelayPass
 
 
@@ -28,7 +28,7 @@ class RemoveUnusedFunctionsPass(RelayPass):
     """
     Removes the functions that no entry needs.
 
-    An entry that the module does not have raises PassFailedException.
+    An entry that the module does not have raises PassOptionError.
     """
 
     name = "remove-unused-functions"
@@ -40,7 +40,7 @@ class RemoveUnusedFunctionsPass(RelayPass):
         graph = CallGraph.of_module(op)
         for entry in self.entry_functions:
             if entry not in graph.functions:
-                raise PassFailedException(
+                raise PassOptionError(
                     f"'entry-functions' has {entry}, the module has "
                     + (", ".join(graph.functions) or "no functions")
                 )

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import BlockArgument
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.names import unused_name
 from xrelay.analysis.facts.ports import input_names
 from xrelay.analysis.facts.scopes import keeps_body
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.model_names import ONNX_NAME
@@ -89,7 +89,7 @@ class SimplifyFcTransposePass(RelayPass):
     """
     Has transposed weights passed as parameters.
 
-    A name that is not that of such a weight raises PassFailedException.
+    A name that is not that of such a weight raises PassOptionError.
     """
 
     name = "simplify-fc-transpose"
@@ -114,7 +114,7 @@ class SimplifyFcTransposePass(RelayPass):
                 missing.pop(names[weight], None)
             pass_transposed(function, found)
         for name in missing:
-            raise PassFailedException(
+            raise PassOptionError(
                 f"'weights' has '{name}', the parameters of which a dense takes "
                 f"the transpose are {', '.join(seen) or 'none'}"
             )

@@ -6,6 +6,10 @@ from difflib import get_close_matches
 from xdsl.utils.exceptions import PassFailedException
 
 
+class PassOptionError(PassFailedException):
+    """A pass does not take the value of an option: bad usage, whatever the program is."""
+
+
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     """
     The end of a message about an unknown name: a question after the known names that are most like
@@ -24,8 +28,8 @@ def unknown_choice(option: str, value: str, known: Iterable[str]) -> str:
 
 
 def require_at_least(least: int, **options: int) -> None:
-    """Raises PassFailedException for an option that is a smaller number; options are named like their fields."""
+    """Raises PassOptionError for an option that is a smaller number; options are named like their fields."""
     for field, number in options.items():
         if number < least:
             option = field.replace("_", "-")
-            raise PassFailedException(f"'{option}' is {number}, expected at least {least}")
+            raise PassOptionError(f"'{option}' is {number}, expected at least {least}")

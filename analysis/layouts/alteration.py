@@ -18,9 +18,8 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
-from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import PassOptionError, did_you_mean
 from xrelay.analysis.layouts.inference import Seen
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp
@@ -111,9 +110,9 @@ class LayoutTargets:
             self.targets = before
 
     def alteration(self, name: str, lanes: int) -> Alteration:
-        """What a target wants. Raises PassFailedException for a name that is not known."""
+        """What a target wants. Raises PassOptionError for a name that is not known."""
         if name not in self.targets:
-            raise PassFailedException(
+            raise PassOptionError(
                 f"'target' is {name!r}, known are cpu, {', '.join(sorted(self.targets))}"
                 f"{did_you_mean(name, ('cpu', *self.targets))}"
             )

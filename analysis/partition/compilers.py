@@ -19,8 +19,8 @@ from typing import TypeAlias
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.dialects.core.values import CompositeOp
 from xrelay.dialects.relay import Relay
@@ -119,7 +119,7 @@ def parse_operators(entries: Sequence[str], targets: Sequence[str]) -> Mapping[s
     """
     The rules of compilers from entries `compiler:operator`, for the compilers that have entries.
 
-    Raises PassFailedException for an entry of another form, of a compiler that is no target or with an
+    Raises PassOptionError for an entry of another form, of a compiler that is no target or with an
     unknown operator.
     """
     known = {func.CallOp.name, *(op.name.removeprefix("relay.") for op in Relay.operations)}
@@ -127,13 +127,13 @@ def parse_operators(entries: Sequence[str], targets: Sequence[str]) -> Mapping[s
     for entry in entries:
         compiler, colon, operator = entry.partition(":")
         if not colon or not operator or compiler not in targets:
-            raise PassFailedException(
+            raise PassOptionError(
                 f"'operators' has {entry!r}, expected compiler:operator, where the compiler is "
                 f"one of {', '.join(targets)}"
             )
         name = operator.removeprefix("relay.")
         if name not in known:
-            raise PassFailedException(f"'operators' has {entry!r}: there is no operator {name}")
+            raise PassOptionError(f"'operators' has {entry!r}: there is no operator {name}")
         found.setdefault(compiler, set()).add(name)
     return {name: SupportedOperators(frozenset(names)) for name, names in found.items()}
 

@@ -3,9 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
-from xdsl.utils.exceptions import DiagnosticException
-
-from xrelay.analysis.facts.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import PassOptionError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -160,12 +158,12 @@ def named_target(name: str, host: Callable[[], Target] | None = None) -> Target:
     The description of a named target. `host` describes the processor of this machine, for
     `native`; without it LLVM is asked.
 
-    Raises DiagnosticException for an unknown name.
+    Raises PassOptionError for an unknown name.
     """
     if name == NATIVE:
         return _host_target() if host is None else host()
     if name not in TARGETS:
-        raise DiagnosticException(unknown_target(name))
+        raise PassOptionError(unknown_target(name))
     return TARGETS[name]
 
 

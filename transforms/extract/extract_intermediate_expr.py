@@ -21,9 +21,9 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.ports import entry_function
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import ConstantOp
@@ -35,7 +35,7 @@ class ExtractIntermediateExprPass(RelayPass):
     """
     Returns the result of one operation.
 
-    A number that no operation has raises PassFailedException.
+    A number that no operation has raises PassOptionError.
     """
 
     name = "extract-intermediate-expr"
@@ -48,7 +48,7 @@ class ExtractIntermediateExprPass(RelayPass):
         name = function.sym_name.data
         chosen = numbered(function)
         if not 0 <= self.expr_id < len(chosen):
-            raise PassFailedException(
+            raise PassOptionError(
                 f"'expr-id' is {self.expr_id}, @{name} has {len(chosen)} expressions, counted from 0"
             )
         _end_with(function, chosen[self.expr_id])

@@ -39,6 +39,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.names import fresh_names, operation_text
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -84,7 +85,7 @@ class DefunctionalizationPass(RelayPass):
         entries: list[func.FuncOp] = []
         for name in self.entry_functions:
             if name not in functions:
-                raise PassFailedException(
+                raise PassOptionError(
                     f"'entry-functions' has {name}, the module has "
                     + (", ".join(functions) or "no functions")
                 )

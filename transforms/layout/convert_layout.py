@@ -31,9 +31,9 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
-from xdsl.utils.exceptions import PassFailedException, VerifyException
+from xdsl.utils.exceptions import VerifyException
 
-from xrelay.analysis.facts.suggestions import require_at_least
+from xrelay.analysis.facts.suggestions import PassOptionError, require_at_least
 from xrelay.analysis.layouts.alteration import Altered
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
@@ -69,7 +69,7 @@ class Convertible:
     """Another one where every channel is a group."""
 
     def parse(self, name: str, entry: str, layouts: Sequence[str]) -> tuple[str, ...]:
-        """The layouts of an entry. Raises PassFailedException for those that the operator has not."""
+        """The layouts of an entry. Raises PassOptionError for those that the operator has not."""
         if len(layouts) != len(self.axes):
             example = ":".join((name, self.axes[0], *[DEFAULT] * (len(self.axes) - 1)))
             raise _refusal(entry, f"expected {len(self.axes)} of its layouts, as in {example!r}")
@@ -96,8 +96,8 @@ class Convertible:
         return {name: string(layout) for names, layout in chosen for name in names}
 
 
-def _refusal(entry: str, expected: str) -> PassFailedException:
-    return PassFailedException(f"'desired-layouts' has {entry!r}, {expected}")
+def _refusal(entry: str, expected: str) -> PassOptionError:
+    return PassOptionError(f"'desired-layouts' has {entry!r}, {expected}")
 
 
 def _require_axes(entry: str, text: str, axes: str) -> None:

@@ -35,9 +35,10 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException, VerifyException
+from xdsl.utils.exceptions import VerifyException
 
 from xrelay.analysis.facts.scopes import Within, belongs_to_backend
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.layouts.alteration import Altered
 from xrelay.analysis.relay_pass import RelayPass
@@ -83,7 +84,7 @@ class Rewritable:
     """The axes that stand first."""
 
     def parse(self, entry: str, text: str) -> Layout:
-        """The layout of an entry. Raises PassFailedException for one that the weight cannot have."""
+        """The layout of an entry. Raises PassOptionError for one that the weight cannot have."""
         try:
             layout = layout_of(string(text), "layout", self.axes, self.splits)
         except VerifyException as error:
@@ -93,8 +94,8 @@ class Rewritable:
         return layout
 
 
-def _refusal(entry: str, expected: str) -> PassFailedException:
-    return PassFailedException(f"'weights' has {entry!r}, {expected}")
+def _refusal(entry: str, expected: str) -> PassOptionError:
+    return PassOptionError(f"'weights' has {entry!r}, {expected}")
 
 
 REWRITABLE: Mapping[type[RelayOp], Rewritable] = {
@@ -114,7 +115,7 @@ CONVOLUTIONS = (Conv2DOp, Conv3DOp)
 
 
 def _tile(entry: str, text: str) -> int:
-    """The size of a tile in an entry. Raises PassFailedException for one that there is not."""
+    """The size of a tile in an entry. Raises PassOptionError for one that there is not."""
     number = text.removeprefix(WINOGRAD)
     if not number.isdecimal() or int(number) not in TILE_SIZES:
         raise _refusal(entry, f"expected {WINOGRAD}{TILE_SIZES[0]} to {WINOGRAD}{TILE_SIZES[-1]}")

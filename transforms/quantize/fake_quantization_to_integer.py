@@ -50,6 +50,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
@@ -289,9 +290,7 @@ class FakeQuantizationToIntegerPass(RelayPass):
         require_rules(self.rules)
         if self.rules == "cpu":
             if self.hard_fail or self.use_qat or self.optional_qnn_ops:
-                raise PassFailedException(
-                    f"{self.name}: 'rules' is \"cpu\", expected no other option"
-                )
+                raise PassOptionError("'rules' is \"cpu\", expected no other option")
             rewrite_one_by_one(op)
             look_up_functions(op)
             return
@@ -306,11 +305,11 @@ class FakeQuantizationToIntegerPass(RelayPass):
             regions.erase_unused()
 
     def rules_in_use(self) -> dict[type[Operation], IntegerRule]:
-        """The rules in use. Raises PassFailedException for operators that have none."""
+        """The rules in use. Raises PassOptionError for operators that have none."""
         more = {op.name.removeprefix("relay."): (op, rule) for op, rule in MORE_RULES.items()}
         for name in self.optional_qnn_ops:
             if name not in more:
-                raise PassFailedException(
+                raise PassOptionError(
                     f"'optional-qnn-ops' has {name!r}, expected some of {', '.join(sorted(more))}"
                 )
         return {**RELAY_RULES, **dict(more[name] for name in self.optional_qnn_ops)}

@@ -26,10 +26,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, ModuleOp, TupleType, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
-from xrelay.analysis.facts.suggestions import require_at_least, unknown_choice
+from xrelay.analysis.facts.suggestions import PassOptionError, require_at_least, unknown_choice
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
@@ -169,9 +168,9 @@ def _replace(op: Operation, value: SSAValue) -> None:
 
 
 def short_type(name: str) -> ShortType:
-    """The type that an option `dtype` names. Raises PassFailedException for others than SHORT_TYPES."""
+    """The type that an option `dtype` names. Raises PassOptionError for others than SHORT_TYPES."""
     if name not in SHORT_TYPES:
-        raise PassFailedException(unknown_choice("dtype", name, SHORT_TYPES))
+        raise PassOptionError(unknown_choice("dtype", name, SHORT_TYPES))
     return SHORT_TYPES[name]
 
 
@@ -195,7 +194,7 @@ class StoreRoundedPass(RelayPass):
         short = short_type(self.dtype)
         unknown = [name for name in self.moves if name not in MOVES]
         if unknown:
-            raise PassFailedException(
+            raise PassOptionError(
                 f"'moves' has {unknown[0]!r}, which computes: expected some of {', '.join(MOVES)}"
             )
         casts = _Casts(short, self.shared_rank, frozenset(self.moves))

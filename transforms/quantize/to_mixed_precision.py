@@ -43,7 +43,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
-from xrelay.analysis.facts.suggestions import unknown_choice
+from xrelay.analysis.facts.suggestions import PassOptionError, unknown_choice
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
@@ -372,29 +372,29 @@ class ToMixedPrecisionPass(RelayPass):
         state.erase_unused()
 
     def dtype(self, option: str, name: str) -> TypeAttribute:
-        """The type of a name. Raises PassFailedException for others than floating-point types."""
+        """The type of a name. Raises PassOptionError for others than floating-point types."""
         for dtype in DTYPES:
             if is_float(dtype.type) and name in (dtype.name, str(dtype.type)):
                 return dtype.type
         known = ", ".join(dtype_name(dtype.type) for dtype in DTYPES if is_float(dtype.type))
-        raise PassFailedException(f"'{option}' is {name!r}, expected one of {known}")
+        raise PassOptionError(f"'{option}' is {name!r}, expected one of {known}")
 
     def categories(self) -> dict[str, Category]:
-        """The category of each operator. Raises PassFailedException for names of none, and of several lists."""
+        """The category of each operator. Raises PassOptionError for names of none, and of several lists."""
         if self.rules not in RULES:
-            raise PassFailedException(f"{self.name}: {unknown_choice('rules', self.rules, RULES)}")
+            raise PassOptionError(unknown_choice("rules", self.rules, RULES))
         changes = {category: getattr(self, category.value) for category in Category}
         for option, names in changes.items():
             require_operators(option.value, names)
         for name, count in Counter(chain.from_iterable(changes.values())).items():
             if count > 1:
-                raise PassFailedException(f"{name!r} is named {count} times, expected once")
+                raise PassOptionError(f"{name!r} is named {count} times, expected once")
         return category_table(changes, RULES[self.rules])
 
     def report_missing(self, ops: Iterable[Operation], categories: dict[str, Category]) -> None:
         """Tells of operators that no list has. Raises PassFailedException where that is asked for."""
         if self.missing_op_mode not in (FAIL, WARN, IGNORE):
-            raise PassFailedException(
+            raise PassOptionError(
                 f"'missing-op-mode' is {self.missing_op_mode}, expected 0, 1 or 2"
             )
         names = (

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable
 
-from xdsl.utils.exceptions import PassFailedException
-
-from xrelay.analysis.facts.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import PassOptionError, did_you_mean
 from xrelay.dialects.relay import Relay
 
 
 def require_operators(option: str, names: Iterable[str]) -> None:
-    """Raises PassFailedException for names in an option, without `relay.`, of which there is no operator."""
+    """Raises PassOptionError for names in an option, without `relay.`, of which there is no operator."""
     known = {each.name.removeprefix("relay.") for each in Relay.operations}
     for name in names:
         if name not in known:
-            raise PassFailedException(
+            raise PassOptionError(
                 f"'{option}': there is no operator {name!r}{did_you_mean(name, known)}"
             )

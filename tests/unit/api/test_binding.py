@@ -459,6 +459,8 @@ def test_static_models_are_bound() -> None:
     assert isinstance(model, xrelay.Model)
     x, y = floats(2, 3), np.zeros((2, 3), np.float32)
     binding = model.bind([x], {"y": y})
+    assert binding.inputs[0] is x and binding.outputs[0] is y
+    assert repr(binding) == "<Binding: (float32[2, 3]) -> (float32[2, 3])>"
     for _ in range(2):
         binding.run()
         assert np.array_equal(y, np.maximum(x, 0))

@@ -291,9 +291,11 @@ def test_what_cannot_be_lowered_fails_to_compile(
 ) -> None:
     (inside / "dynamic.mlir").write_text(program.replace("2x4", "?x4"))
     (inside / "other.mlir").write_text(OTHER)
+    (inside / "scalar.mlir").write_text(program.replace("(", "(%flag: i1, ", 1))
     before = files(inside)
     cmd("run", "dynamic.mlir").refused("?x4", code=FAILED)
     cmd("compile", "other.mlir", "-o", "out.o").refused("test.op cannot be lowered", code=FAILED)
+    cmd("place", "scalar.mlir", "--backend", "numpy").refused("'flag' is i1, which is no tensor", code=FAILED)
     assert files(inside) == before
 
 

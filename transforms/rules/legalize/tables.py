@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import belongs_to_backend
-from xrelay.analysis.facts.suggestions import unknown_choice
+from xrelay.analysis.facts.suggestions import PassOptionError, unknown_choice
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.device import OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
@@ -57,9 +57,9 @@ class TargetTables:
             self.tables = before
 
     def rewrite(self, op: ModuleOp, target: str) -> None:
-        """Replaces the operators of a module. Raises PassFailedException for a target without a table."""
+        """Replaces the operators of a module. Raises PassOptionError for a target without a table."""
         if target not in self.tables:
-            raise PassFailedException(unknown_choice("target", target, sorted(self.tables)))
+            raise PassOptionError(unknown_choice("target", target, sorted(self.tables)))
         pattern = Outside(belongs_to_backend, Legalize(self.tables[target]))
         PatternWalker(pattern, apply_recursively=False).rewrite_module(op)
 
