@@ -295,7 +295,9 @@ def test_what_cannot_be_lowered_fails_to_compile(
     before = files(inside)
     cmd("run", "dynamic.mlir").refused("?x4", code=FAILED)
     cmd("compile", "other.mlir", "-o", "out.o").refused("test.op cannot be lowered", code=FAILED)
-    cmd("place", "scalar.mlir", "--backend", "numpy").refused("'flag' is i1, which is no tensor", code=FAILED)
+    cmd("place", "scalar.mlir", "--backend", "numpy").refused(
+        "'flag' is i1, which is no tensor", code=FAILED
+    )
     assert files(inside) == before
 
 
