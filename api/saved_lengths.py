@@ -153,7 +153,9 @@ class _Saving:
             self.try_to_serve(lengths)
         for lengths in self.ends():
             self.try_to_serve(lengths)
-        signatures = tuple(each.signature for each in self.made)
+        # The code around the programs asks the system for what any of them needs, whichever a call takes.
+        features = max((each.signature.features for each in self.made), key=len)
+        signatures = tuple(replace(each.signature, features=features) for each in self.made)
         last = self.made[-1]
         outputs = tuple(_output(signatures, i) for i in range(len(last.signature.outputs)))
         interface = OpenInterface(

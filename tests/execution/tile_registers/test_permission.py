@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from graphs import Graph
+from onnx import numpy_helper, parser
 from xdsl.dialects.builtin import i32
 
 import xrelay
@@ -85,6 +86,28 @@ def test_python_says_what_is_refused(target: str, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(xrelay.ModelError, match=reason):
         model.run({name: graph.inputs[0]})
     assert asked == [True]
+
+
+def test_files_for_many_lengths_ask_for_all_their_programs(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python refuses a call before code does, which can but abort, also of a program that uses no tiles."""
+    text = "m (int8[n, 64] x) => (int32[n, k] y) { y = MatMulInteger(x, w) }"
+    proto = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>{text}')
+    weight = numpy_helper.from_array(np.ones((64, 32), np.int8), "w")
+    proto.graph.initializer.append(weight)
+    model = xrelay.compile(proto, target=target, cache=False)
+    one, many = np.ones((1, 64), np.int8), np.ones((64, 64), np.int8)
+    for rows in (one, many):
+        assert (model.run({"x": rows})["y"] == 64).all()
+    assert isinstance(model, xrelay.DynamicModel)
+    model.save(tmp_path / "m.so")
+    assert (xrelay.load(tmp_path / "m.so").run({"x": one})["y"] == 64).all()
+    monkeypatch.setattr(host, "may_use_tiles", lambda: False)
+    loaded = xrelay.load(tmp_path / "m.so")
+    for rows in (one, many):
+        with pytest.raises(xrelay.ModelError, match="this processor lacks amx-tile, or Linux"):
+            loaded.run({"x": rows})
 
 
 @pytest.mark.parametrize("suffix", [".o", ".so"])
