@@ -1,5 +1,7 @@
 """`xrelay-opt`: xDSL's opt tool with ONNX models and Relay text as input, and errors without tracebacks."""
 
+from __future__ import annotations
+
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Generator, Sequence
@@ -10,7 +12,7 @@ from inspect import signature
 from io import BytesIO
 from pathlib import Path
 from types import NoneType
-from typing import IO, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -36,9 +38,12 @@ from xrelay.tools.errors import (
     run_command,
 )
 from xrelay.tools.interruption import until_interrupted
-from xrelay.tools.options.shared import add_shape_option
+from xrelay.tools.options.shared import add_backend_option, add_shape_option
 from xrelay.tools.parser import fail_where_full
 from xrelay.tools.weights import keep_weights
+
+if TYPE_CHECKING:
+    from xrelay.analysis.partition.compilers import Compiler
 
 T = TypeVar("T")
 
@@ -60,6 +65,8 @@ class XRelayOptMain(xDSLOptMain):
         """The pass that runs."""
         self.verifies = True
         """Whether programs are verified, after they are read and after each pass."""
+        self.compilers: list[Compiler] = []
+        """What passes know of the backends that are asked for."""
         self.is_deep = False
         """Whether the present program nests so deeply that it needs a deep stack."""
         try:
@@ -71,6 +78,11 @@ class XRelayOptMain(xDSLOptMain):
         super().register_all_arguments(arg_parser)
         fail_where_full(arg_parser)
         add_shape_option(arg_parser)
+        add_backend_option(
+            arg_parser,
+            "installed backends, whose names passes such as merge-composite and annotate-target take as targets",
+            required=False,
+        )
         add_instruments(arg_parser)
 
     def register_all_frontends(self) -> None:
@@ -134,6 +146,7 @@ class XRelayOptMain(xDSLOptMain):
         self.verifies = not self.args.disable_verify
         self.args.disable_verify = True
         self.check_target()
+        self.compilers = compilers_of(self.args.backend)
 
     def between_passes(
         self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
@@ -256,7 +269,13 @@ class XRelayOptMain(xDSLOptMain):
         return args.timing or args.statistics or args.verify_semantics or args.bisect is not None
 
     def apply_passes(self, prog: ModuleOp) -> None:
-        self.in_room(lambda: self.apply_passes_here(prog))
+        from xrelay.analysis.partition.compilers import REGISTRY
+
+        def apply() -> None:  # In a thread of its own the compilers have to be in use there.
+            with REGISTRY.using(self.compilers):
+                self.apply_passes_here(prog)
+
+        self.in_room(apply)
 
     def apply_passes_here(self, prog: ModuleOp) -> None:
         """Runs the passes, or has them watched."""
@@ -322,6 +341,17 @@ def text_target() -> type[Target]:
     from xrelay.tools.module_file import TextTarget
 
     return TextTarget
+
+
+def compilers_of(backends: Sequence[str]) -> list[Compiler]:
+    """The compilers of the backends that are given with --backend. Raises CommandFailed for those that there are not."""
+    if not backends:  # They are a lot to import.
+        return []
+    from xrelay.partitioned import find_backends
+    from xrelay.tools.arguments import backends as names_in
+
+    with failing_with(BAD_INPUT):
+        return [each.compiler() for each in find_backends(names_in(backends))]
 
 
 WANTED: dict[Any, str] = {

@@ -96,19 +96,24 @@ def add_shape_option(parser: argparse.ArgumentParser) -> None:
 
 def add_backend_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """Which engines take part."""
+    add_backend_option(parser, "engines that run what they support", required=required)
+    parser.add_argument(
+        "--fallback",
+        action="store_true",
+        help="run regions that a backend fails at on xrelay's own code, and say so",
+    )
+
+
+def add_backend_option(parser: argparse.ArgumentParser, what: str, *, required: bool) -> None:
+    """Installed backends by name, and what they are there for."""
     parser.add_argument(
         "--backend",
         action="append",
         default=[],
         required=required,
         metavar="NAME[,NAME…][:ARGUMENT]",
-        help="engines that run what they support, the preferred one first (repeatable); what "
+        help=f"{what}, the preferred one first (repeatable); what "
         "follows a colon, as in openvino:nn.conv2d,nn.bias_add, belongs to the last of them",
-    )
-    parser.add_argument(
-        "--fallback",
-        action="store_true",
-        help="run regions that a backend fails at on xrelay's own code, and say so",
     )
 
 

@@ -1,6 +1,5 @@
 // RUN: not xrelay-opt -p merge-composite %s 2>&1 | filecheck %s --check-prefix NONE
 // RUN: not xrelay-opt -p 'merge-composite{targets=nobody}' %s 2>&1 | filecheck %s --check-prefix NAME
-// Compilers with patterns are in tests/unit/transforms/test_merge_composite.py.
 
 // NONE: pass 'merge-composite': 'targets' is empty, expected names of compilers
 // NAME: pass 'merge-composite': 'targets' has 'nobody', which has no patterns
