@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from onnx import TensorProto
 from onnx.helper import make_node
 from rich.console import Console
 from xdsl.utils.exceptions import DiagnosticException
@@ -204,6 +205,11 @@ def test_elements_that_may_differ() -> None:
     both = np.concatenate([channels, np.ones_like(channels)], axis=2)
     assert where("LRN", both, size=3) == [[[each, False] for each in behind]]
     assert where("Relu", rows) == [[False] * 2] * 3
+    numbers = np.array([NAN, np.inf, -129.5, -128.5, 127.5, 128.0])
+    assert where("Cast", numbers, to=TensorProto.INT8) == [True, True, True, False, False, True]
+    assert where("Cast", numbers, to=TensorProto.INT64) == [True, True, *[False] * 4]
+    assert where("Cast", numbers, to=TensorProto.FLOAT16) == [False] * 6
+    assert where("CastLike", numbers[:3]) == [True, True, False]
 
 
 READERS = ("mlir", "onnx-bytes", "relay-text")

@@ -265,7 +265,24 @@ def behind_large(node: NodeProto, data: Array) -> Array:
     return large[:, last]
 
 
+def out_of_range(node: NodeProto, data: Array) -> Array:
+    """Elements that the integers of a type do not have; of an unknown type: which are not finite."""
+    to = stated(node).get("to")
+    dtype = np.dtype(np.int64 if to is None else helper.tensor_dtype_to_np_dtype(to))
+    if data.dtype.kind != "f" or dtype.kind not in "iu":
+        return np.zeros(data.shape, bool)
+    info, wide = np.iinfo(dtype), data.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return ~((wide > float(info.min) - 1) & (wide < float(info.max) + 1))
+
+
 ELEMENTS = {
+    **dict.fromkeys(
+        ("Cast", "CastLike"),
+        KnownElements(
+            out_of_range, "ONNX does not say what becomes of them; NaN is 0, others saturate"
+        ),
+    ),
     "MeanVarianceNormalization": KnownElements(
         without_variance,
         "the deviation is taken plus 1e-9, as ONNX's function says, so that equal elements become 0; onnxruntime "
