@@ -2,6 +2,7 @@
 // RUN: xrelay-opt -p reduce-precision,reduce-precision %s | filecheck %s
 // RUN: xrelay-opt -p 'reduce-precision{dtype="float16" products=false}' %s | filecheck %s --check-prefix WEIGHTS
 // RUN: xrelay-opt -p 'reduce-precision{never="nn.dense" always="nn.softmax"}' %s | filecheck %s --check-prefix LISTS
+// RUN: xrelay-opt -p 'reduce-precision{follow="nn.softmax"}' %s | filecheck %s --check-prefix FOLLOW
 // RUN: not xrelay-opt -p 'reduce-precision{never="nn.densee"}' %s 2>&1 | filecheck %s --check-prefix NONE
 
 // RUN: not xrelay-opt -p 'reduce-precision{never="nn.dense" always="nn.dense"}' %s 2>&1 | filecheck %s --check-prefix TWICE
@@ -27,6 +28,13 @@
 // LISTS-LABEL: func.func @products
 // LISTS: relay.nn.dense %x, {{.*}} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
 // LISTS: relay.nn.softmax {{.*}} : (tensor<2x4xbf16>) -> tensor<2x4xbf16>
+// FOLLOW-LABEL: func.func @products
+// FOLLOW: relay.nn.relu
+// FOLLOW: [[E:%.*]] = relay.nn.dense {{.*}} : (tensor<2x4xbf16>, tensor<4x4xbf16>) -> tensor<2x4xf32>
+// FOLLOW-NEXT: [[S:%.*]] = relay.cast [[E]] {dtype = bf16}
+// FOLLOW-NEXT: [[F:%.*]] = relay.nn.softmax [[S]] : (tensor<2x4xbf16>) -> tensor<2x4xbf16>
+// FOLLOW-NEXT: [[R:%.*]] = relay.cast [[F]] {dtype = f32}
+// FOLLOW-NEXT: return [[R]]
 func.func @products(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %w = relay.constant dense<1.1> : tensor<4x4xf32>
   %0 = relay.nn.dense %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
