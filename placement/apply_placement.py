@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.scopes import one_block
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
@@ -35,7 +35,7 @@ class ApplyPlacementPass(RelayPass):
     """
     Carries out a plan.
 
-    One that is missing, malformed or for another program raises PassFailedException.
+    One that is missing, malformed or for another program raises PassOptionError.
     """
 
     name = "apply-placement"
@@ -45,14 +45,14 @@ class ApplyPlacementPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         if not self.file:
-            raise PassFailedException("'file' is empty, expected the plan of `xrelay place`")
+            raise PassOptionError("'file' is empty, expected the plan of `xrelay place`")
         function = entry_function(op)
         one_block(function)
         graph = Graph.of(function)
         try:
             apply_plan(op, graph, read_plan(Path(self.file), graph))
         except PlacementError as error:
-            raise PassFailedException(str(error)) from error
+            raise PassOptionError(str(error)) from error
 
 
 def apply_plan(module: ModuleOp, graph: Graph, plan: PlanFile) -> Rewritten:

@@ -26,9 +26,10 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.facts.ports import entry_function
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.lowering.emit.target import NATIVE
-from xrelay.lowering.emit.tuning import NO_RECORDS, read_records
+from xrelay.lowering.emit.tuning import NO_RECORDS, TuningError, read_records
 from xrelay.lowering.program.control_flow import called_functions
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import require_lowerable
@@ -53,7 +54,11 @@ class StrategySelection(RelayPass):
 
 @dataclass(frozen=True)
 class SelectStrategiesPass(RelayPass):
-    """Writes what computes the operators of the function that is compiled."""
+    """
+    Writes what computes the operators of the function that is compiled.
+
+    Raises PassOptionError for a target that there is not, and for a file that holds no tuning records.
+    """
 
     name = "select-strategies"
 
@@ -69,7 +74,10 @@ class SelectStrategiesPass(RelayPass):
     """The function to lower; by default `main`, or the only one of the module."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        records = NO_RECORDS if self.tuning is None else read_records(Path(self.tuning))
+        try:
+            records = NO_RECORDS if self.tuning is None else read_records(Path(self.tuning))
+        except TuningError as error:
+            raise PassOptionError(str(error)) from error
         options = KernelOptions.of(
             self.target, self.threads, winograd=self.winograd, records=records
         )
