@@ -108,8 +108,8 @@ class Noise:
         small = np.abs(array) < 2 * finfo(array.dtype).tiny
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
-    def cancelled(self, array: Array, size: float) -> Array:
-        """Sums of numbers up to `size`, in which some of what errors may have left of them is nothing."""
+    def cancelled(self, array: Array, size: Array) -> Array:
+        """Sums of numbers whose sizes add up to `size`, in which some of what errors may have left of them is nothing."""
         small = np.abs(array.astype(np.float64)) < self.units * float(finfo(array.dtype).eps) * size
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
@@ -240,21 +240,17 @@ def noisy_operation(
     if isinstance(op, BatchNormOp):
         # The compiler multiplies by a factor and adds a number, both rounded: what they leave may be exactly zero.
         ((data, *statistics),) = results
-        results = ((noise.cancelled(data, largest(noisy[0])), *statistics),)
+        data_size, scale, shift, mean = map(np.abs, noisy[:4])
+        ((size, *_),) = interpreter.run_op(op, (data_size, scale, shift, -mean, noisy[4]))
+        results = ((noise.cancelled(data, size), *statistics),)
     if isinstance(op, SUMS) and numerics.is_float(results[0].dtype):
         # The logarithm of nothing is minus infinity, and its powers may be infinite.
-        size = largest(noisy[0]) * (largest(noisy[1]) if isinstance(op, PRODUCTS) else 1)
-        results = tuple(noise.cancelled(each, size) for each in results)
+        (size,) = interpreter.run_op(op, tuple(map(np.abs, noisy)))
+        results = (noise.cancelled(results[0], size),)
     if isinstance(op, SoftmaxOp):
         # docs/numerics.md: weights below twice the least normal number are zeros.
         results = tuple(map(noise.flushed, results))
     return results
-
-
-def largest(array: Array) -> float:
-    """The size of the largest number."""
-    sizes = np.abs(array.astype(np.float64))
-    return float(np.max(sizes[np.isfinite(sizes)], initial=0.0))
 
 
 def are_finite(arrays: Sequence[Array]) -> bool:
