@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.lowering.emit.target import Target, named_target, native_target
+from xrelay.lowering.emit.target import named_target
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.runtime.cache import ObjectCache, object_cache
-from xrelay.runtime.host import host
 from xrelay.runtime.model import Model
 from xrelay.runtime.reading import (
     MAX_SOURCE_BYTES,
@@ -167,7 +166,7 @@ def cache_place(
         *(digest, name, given),
         *(options.threads, options.profile, options.winograd, options.tuning.digest),
         *(options.precision, options.precision_rules, options.limits, str(options.layouts)),
-        *(_processor(options), _compiler_digest()),
+        *(named_target(options.target), _compiler_digest()),
     )
     return CachePlace(cache, hashlib.sha256(repr(facts).encode()).hexdigest(), path, changed)
 
@@ -180,13 +179,6 @@ def _model_digest(path: Path) -> str | None:
             return digest_of(file, size) if size <= MAX_SOURCE_BYTES else None
     except OSError:
         return None
-
-
-def _processor(options: CompileOptions) -> Target:
-    """The description of the processor, without LLVM where it is known already."""
-    return named_target(
-        options.target, lambda: native_target(host().triple, host().cpu, host().features)
-    )
 
 
 def _changed(path: Path | None) -> int | None:

@@ -1,9 +1,11 @@
 """What the code generator knows about the CPU that it generates code for."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from xrelay.analysis.facts.suggestions import PassOptionError, did_you_mean
+from xrelay.runtime.host import host
+from xrelay.runtime.machine import TILES, may_use_tiles
 
 
 @dataclass(frozen=True)
@@ -153,15 +155,16 @@ TARGETS = {
 NATIVE = "native"
 
 
-def named_target(name: str, host: Callable[[], Target] | None = None) -> Target:
+def named_target(name: str) -> Target:
     """
-    The description of a named target. `host` describes the processor of this machine, for
-    `native`; without it LLVM is asked.
+    The description of a named target, or of the processor of this machine for `native`.
 
     Raises PassOptionError for an unknown name.
     """
     if name == NATIVE:
-        return _host_target() if host is None else host()
+        found = host()
+        tiles = bool(found.features.get(TILES)) and may_use_tiles()
+        return native_target(found.triple, found.cpu, found.features, tiles=tiles)
     if name not in TARGETS:
         raise PassOptionError(unknown_target(name))
     return TARGETS[name]
@@ -174,26 +177,15 @@ def unknown_target(name: str) -> str:
     return f"unknown target '{name}', known targets are {', '.join(known)}{suggestion}"
 
 
-def _host_target() -> Target:
-    # llvmlite is heavy, and only this function needs the host.
-    from llvmlite import binding
-
-    return native_target(
-        binding.get_default_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features()
-    )
-
-
-def native_target(triple: str, cpu: str, features: Mapping[str, bool]) -> Target:
+def native_target(triple: str, cpu: str, features: Mapping[str, bool], *, tiles: bool) -> Target:
     """
-    The description of a processor that LLVM calls `cpu`, with or without some features.
-
-    Without tile registers: the system has to let a process use them, with effects on all of it, so that they are for
-    those who name a target that has them.
+    The description of a processor that LLVM calls `cpu`, with or without some features, and with `tiles` where the
+    system lets this process use the tile registers that it has.
     """
     has = {
         feature
         for feature, present in features.items()
-        if present and not feature.startswith("amx")
+        if present and (tiles or not feature.startswith("amx"))
     }
     if set(AVX512.required) <= has:
         base = AVX512
@@ -209,6 +201,8 @@ def native_target(triple: str, cpu: str, features: Mapping[str, bool]) -> Target
         f16c="f16c" in has,
         vnni=_has_vnni(base, has),
         bf16_dot=_has_bf16_dot(base, has),
+        bf16_tiles=_has_tiles(base, has, "amx-bf16"),
+        byte_tiles=_has_tiles(base, has, "amx-int8"),
         byte_permutes=_has_byte_permutes(base, has),
         required=tuple(sorted(has)),
         triple=triple,

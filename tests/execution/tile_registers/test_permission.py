@@ -53,7 +53,6 @@ def product_of_ones(threads: int, target: str = TARGET) -> tuple[xrelay.Model, G
     graph.returns(graph.op(DenseOp(data, weight, out_dtype=i32)))
     model = xrelay.compile(graph.module(), target=target, threads=threads, cache=False)
     assert isinstance(model, xrelay.Model)
-    assert ("tdpbssd" in model.llvm_ir) == (target == TARGET)
     return model, graph
 
 
@@ -126,7 +125,11 @@ def test_a_model_without_products_asks_for_nothing(
     assert "tile registers" not in (tmp_path / "model.h").read_text()
 
 
-def test_native_does_without(target: str) -> None:
-    """In a process that would not be let use them."""
+def test_native_uses_them_where_it_may(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     del target
+    model, graph = product_of_ones(1, "native")
+    (name,) = [each.name for each in model.signature.inputs]
+    (result,) = model.run({name: graph.inputs[0]}).values()
+    assert "llvm.x86.ldtilecfg" in model.llvm_ir and (result == 64).all()
+    monkeypatch.setattr("xrelay.lowering.emit.target.may_use_tiles", lambda: False)
     assert "llvm.x86.ldtilecfg" not in product_of_ones(1, "native")[0].llvm_ir
