@@ -3,7 +3,7 @@ What machine code is made for, where it lies, and what of the processor Linux le
 
 These are the tile registers of AMX, whose contents take 8 KiB of each thread's state. The answer holds for all threads, and for
 children of fork; from then on the stacks that threads set up for signals (`sigaltstack`) have to hold these contents, too. Python
-asks before it runs a model that uses tiles; saved models ask for themselves when they run.
+asks when it compiles for this machine, and before it runs a model that uses tiles; saved models ask for themselves when they run.
 
 Source: Documentation/arch/x86/xstate.rst of Linux.
 """
