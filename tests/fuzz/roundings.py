@@ -109,9 +109,13 @@ class Noise:
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
     def cancelled(self, array: Array, size: Array) -> Array:
-        """Sums of numbers whose sizes add up to `size`, in which some of what errors may have left of them is nothing."""
+        """
+        Sums of numbers whose sizes add up to `size`, in which some of what errors may have left of them is nothing: a
+        zero of either sign, as quotients by ever less than that have either sign.
+        """
         small = np.abs(array.astype(np.float64)) < self.units * float(finfo(array.dtype).eps) * size
-        return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
+        zeros = self.rng.choice(np.array([0.0, -0.0], array.dtype), array.shape)
+        return np.where(small & (self.rng.random(array.shape) < 0.5), zeros, array)
 
     def split(self, factors: Array) -> tuple[tuple[Array], tuple[Array]]:
         """
