@@ -222,7 +222,8 @@ class Executor:
 class Binding:
     """
     A model whose inputs and outputs are arrays of the caller, as `Model.bind` and `DynamicModel.bind` make it. It
-    keeps them, in the order of the signature, as `inputs` and `outputs`. `run` may be called from several threads at once where there are no outputs that they both write.
+    keeps them, in the order of the signature, as `inputs` and `outputs`. `run` may be called from several threads at
+    once where there are no outputs that they both write.
     """
 
     def __init__(self, executor: Executor, inputs: Sequence[Array], outputs: Sequence[Array]):

@@ -74,16 +74,14 @@ def _has_loop(function: func.FuncOp) -> bool:
     )
 
 
-def input_of(
-    type_: Attribute, kind: str, rng: np.random.Generator, *, extremes: bool = True
-) -> Any:
+def input_of(type_: Attribute, kind: str, rng: np.random.Generator, *, counts: bool = False) -> Any:
     """
-    An array for a tensor, a tuple of them for a tuple; with the extremes of integers, or without them.
+    An array for a tensor, a tuple of them for a tuple. Where integers may count rounds (`counts`) they are from 0 to 3.
 
     Raises InterpretationError for what can have no array: other types, unknown dimensions.
     """
     if isinstance(type_, TupleType):
-        return tuple(input_of(field, kind, rng, extremes=extremes) for field in type_.types)
+        return tuple(input_of(field, kind, rng, counts=counts) for field in type_.types)
     if not isa(type_, TensorType[Attribute]) or not type_.has_static_shape():
         raise InterpretationError(f"{type_} is no tensor of known shape")
     dtype, shape = dtype_of(type_.element_type), type_.get_shape()
@@ -91,11 +89,11 @@ def input_of(
         return np.asarray(rng.integers(0, 2, shape)).astype(bool)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
-        if kind == "large numbers" and extremes:
+        if kind == "large numbers" and not counts:
             return rng.choice(np.array([info.min, 0, 1, info.max], dtype), shape)
         low = 0 if dtype.kind == "u" else -3
-        if kind in ("random numbers", "positive numbers"):
-            low = 0  # Indices are among them.
+        if counts or kind in ("random numbers", "positive numbers"):
+            low = 0  # Indices are among them, and what is counted down to 0.
         return np.asarray(rng.integers(low, 4, shape)).astype(dtype)
     return np.asarray(KINDS[kind](rng, shape)).astype(dtype)
 
@@ -227,9 +225,9 @@ class SemanticsCheck:
         try:
             for number, kind in enumerate(KINDS):
                 rng = np.random.default_rng([number, *name.encode()])
-                extremes = name not in self.repeating
+                counts = name in self.repeating
                 types = function.function_type.inputs
-                inputs = tuple(input_of(t, kind, rng, extremes=extremes) for t in types)
+                inputs = tuple(input_of(t, kind, rng, counts=counts) for t in types)
                 case = Case(name, kind, inputs)
                 self.results[case] = run(self.module, case)
                 list(leaves(self.results[case]))

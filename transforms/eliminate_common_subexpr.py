@@ -91,7 +91,7 @@ class EliminateCommonSubexprPass(RelayPass):
     name = "eliminate-common-subexpr"
 
     skip: tuple[str, ...] = ()
-    """Names of operators that all stay (`relay.cast` or `cast`). A name of none raises PassFailedException."""
+    """Names of operators that all stay (`relay.cast` or `cast`). A name of none raises PassOptionError."""
 
     def rewrite(self, op: ModuleOp) -> None:
         require_operators("skip", self.skipped)

@@ -41,7 +41,7 @@ class FuseOpsPass(RelayPass):
     """
     Groups operators into `relay.fused`.
 
-    A wrong option raises PassFailedException.
+    A wrong option raises PassOptionError.
     """
 
     name = "fuse-ops"

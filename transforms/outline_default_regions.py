@@ -28,10 +28,10 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator, SymbolTable
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.dependencies import operations_for
 from xrelay.analysis.facts.effects import Effects
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.analysis.relay_pass import RelayPass
@@ -315,5 +315,5 @@ class OutlineDefaultRegionsPass(RelayPass):
     def rewrite(self, op: ModuleOp) -> None:
         found = SymbolTable.lookup_symbol(op, StringAttr(self.function))
         if not isinstance(found, func.FuncOp) or len(found.body.blocks) != 1:
-            raise PassFailedException(f"there is no function @{self.function} of one block")
+            raise PassOptionError(f"there is no function @{self.function} of one block")
         outline_default_regions(op, found)

@@ -170,7 +170,7 @@ class SimplifyExprPass(RelayPass):
     """
     Applies algebraic rules until none holds.
 
-    A wrong option raises PassFailedException.
+    A wrong option raises PassOptionError.
     """
 
     name = "simplify-expr"

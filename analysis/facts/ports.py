@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.references import RefType
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
@@ -39,7 +40,7 @@ def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
     The function called `name`; by default `main`, else the only one with a body that no other calls,
     of several the only public one.
 
-    Raises DiagnosticException when there is none.
+    Raises DiagnosticException when there is none, PassOptionError when there is none of that name.
     """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
     named = [op for op in functions if op.sym_name.data == (name or "main")]
@@ -57,7 +58,8 @@ def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
             if len(candidates) == 1:
                 return candidates[0]
     known = ", ".join(op.sym_name.data for op in functions) or "none"
-    raise DiagnosticException(f"no function '{name or 'main'}'; the module has {known}")
+    refusal = DiagnosticException if name is None else PassOptionError
+    raise refusal(f"no function '{name or 'main'}'; the module has {known}")
 
 
 def is_public(function: func.FuncOp) -> bool:

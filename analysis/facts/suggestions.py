@@ -7,7 +7,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 
 class PassOptionError(PassFailedException):
-    """A pass does not take the value of an option: bad usage, whatever the program is."""
+    """The value of an option cannot be used, at all or for this program: bad usage."""
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:

@@ -25,9 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xdsl.utils.exceptions import PassFailedException
-
-from xrelay.analysis.facts.suggestions import require_at_least, unknown_choice
+from xrelay.analysis.facts.suggestions import PassOptionError, require_at_least, unknown_choice
 from xrelay.analysis.fusion.arguments import Arguments
 from xrelay.analysis.fusion.graph import (
     BROADCAST,
@@ -60,7 +58,7 @@ class FusionOptions:
     """
     What a fusion plan depends on besides the block.
 
-    Numbers out of range raise PassFailedException.
+    Values out of range raise PassOptionError.
     """
 
     opt_level: int = 2
@@ -78,7 +76,7 @@ class FusionOptions:
         require_at_least(0, opt_level=self.opt_level, max_function_args=self.max_function_args)
         require_at_least(1, max_depth=self.max_depth)
         if self.rules not in RULE_SETS:
-            raise PassFailedException(unknown_choice("rules", self.rules, RULE_SETS))
+            raise PassOptionError(unknown_choice("rules", self.rules, RULE_SETS))
 
 
 class Attempt(NamedTuple):

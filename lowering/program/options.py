@@ -37,7 +37,7 @@ class KernelOptions:
         For the target of a name; without `winograd` no convolution uses Winograd's algorithm. With `flushes_bfloat`
         targets that multiply bf16 convert to it by their instruction.
 
-        Raises DiagnosticException for an unknown name.
+        Raises PassOptionError for an unknown name.
         """
         excluded = frozenset[str]() if winograd else WINOGRAD_NAMES
         machine = named_target(target)

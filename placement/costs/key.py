@@ -13,7 +13,7 @@ from xdsl.dialects import func
 
 from xrelay.backends.base import Backend
 from xrelay.placement.graph.structure import structure
-from xrelay.runtime.host import host
+from xrelay.runtime.host import host, missing_features
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,9 @@ class Machine:
     def here(cls, threads: int) -> "Machine":
         """This machine."""
         found = host()
-        named = ",".join(name for name, has in found.features.items() if has)
+        # What the system does not let this process use, own code does not use either.
+        lacking = missing_features(tuple(name for name, has in found.features.items() if has))
+        named = ",".join(n for n, has in found.features.items() if has and n not in lacking)
         return cls(found.cpu, digest(named), threads, project_version())
 
     def is_here(self) -> bool:

@@ -168,11 +168,11 @@ def parsed(spec: str) -> tuple[ModulePass, ...]:
 def random_inputs(module: ModuleOp) -> Iterator[tuple[Any, ...]]:
     """Inputs of several kinds for the main function, the same each time."""
     function = entry_function(module)
-    extremes = function.sym_name.data not in repeating_functions(module)
+    counts = function.sym_name.data in repeating_functions(module)
     for number, kind in enumerate(KINDS):
         rng = np.random.default_rng(number)
         types = function.function_type.inputs
-        yield tuple(input_of(type_, kind, rng, extremes=extremes) for type_ in types)
+        yield tuple(input_of(type_, kind, rng, counts=counts) for type_ in types)
 
 
 # -- making findings smaller ----------------------------------------------------------------------

@@ -113,7 +113,8 @@ class Noise:
         Sums of numbers whose sizes add up to `size`, in which some of what errors may have left of them is nothing: a
         zero of either sign, as quotients by ever less than that have either sign.
         """
-        small = np.abs(array.astype(np.float64)) < self.units * float(finfo(array.dtype).eps) * size
+        wide = np.where(np.isfinite(size), size, 0).astype(np.float64)
+        small = np.abs(array.astype(np.float64)) < self.units * float(finfo(array.dtype).eps) * wide
         zeros = self.rng.choice(np.array([0.0, -0.0], array.dtype), array.shape)
         return np.where(small & (self.rng.random(array.shape) < 0.5), zeros, array)
 

@@ -96,7 +96,9 @@ def add_shape_option(parser: argparse.ArgumentParser) -> None:
 
 def add_backend_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """Which engines take part."""
-    add_backend_option(parser, "engines that run what they support", required=required)
+    add_backend_option(
+        parser, "engines that run what they support, the preferred one first", required=required
+    )
     parser.add_argument(
         "--fallback",
         action="store_true",
@@ -112,7 +114,7 @@ def add_backend_option(parser: argparse.ArgumentParser, what: str, *, required: 
         default=[],
         required=required,
         metavar="NAME[,NAME…][:ARGUMENT]",
-        help=f"{what}, the preferred one first (repeatable); what "
+        help=f"{what} (repeatable); what "
         "follows a colon, as in openvino:nn.conv2d,nn.bias_add, belongs to the last of them",
     )
 

@@ -45,7 +45,7 @@ class CombineParallelBatchMatmulPass(RelayPass):
     """
     Makes one `relay.nn.batch_matmul` of several on the same data.
 
-    A wrong option raises PassFailedException.
+    A wrong option raises PassOptionError.
     """
 
     name = "combine-parallel-batch-matmul"

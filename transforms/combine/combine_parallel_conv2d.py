@@ -52,7 +52,7 @@ class CombineParallelConv2DPass(RelayPass):
     """
     Makes one `relay.nn.conv2d` of several on the same data.
 
-    A wrong option raises PassFailedException.
+    A wrong option raises PassOptionError.
     """
 
     name = "combine-parallel-conv2d"

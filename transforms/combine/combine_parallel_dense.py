@@ -59,7 +59,7 @@ class CombineParallelDensePass(RelayPass):
     """
     Makes one product of several `relay.nn.dense` on the same data.
 
-    A wrong option raises PassFailedException.
+    A wrong option raises PassOptionError.
     """
 
     name = "combine-parallel-dense"

@@ -250,7 +250,7 @@ class AlterOpLayoutPass(RelayPass):
     """
     Puts images in blocks of channels where that is faster.
 
-    A wrong option raises PassFailedException.
+    A wrong option raises PassOptionError.
     """
 
     name = "alter-op-layout"

@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import LetOp
@@ -142,7 +143,7 @@ class AnnotateUsedMemoryPass(RelayPass):
         found = {each.sym_name.data: each for each in op.body.ops if isinstance(each, func.FuncOp)}
         for name in self.functions:
             if name not in found or not found[name].body.blocks:
-                raise PassFailedException(
+                raise PassOptionError(
                     f"the module has no function @{name} with a body, "
                     f"it has {', '.join(f'@{each}' for each in found) or 'none'}"
                 )

@@ -61,6 +61,7 @@ def product_of_ones(threads: int, target: str = TARGET) -> tuple[xrelay.Model, G
 def test_a_c_program_asks_for_tiles(tmp_path: Path, target: str, suffix: str, threads: int) -> None:
     """And is aborted with a message where it is refused."""
     model, _ = product_of_ones(threads)
+    assert "llvm.x86.tdpbssd" in model.llvm_ir
     model.save(tmp_path / f"model{suffix}")
     assert "tile registers" in (tmp_path / "model.h").read_text()
     (tmp_path / "main.c").write_text(C_PROGRAM)
@@ -100,6 +101,8 @@ def test_files_for_many_lengths_ask_for_all_their_programs(
     for rows in (one, many):
         assert (model.run({"x": rows})["y"] == 64).all()
     assert isinstance(model, xrelay.DynamicModel)
+    alone = [xrelay.compile(proto, shapes={"n": n}, target=target, cache=False) for n in (1, 64)]
+    assert ["llvm.x86.ldtilecfg" in each.llvm_ir for each in alone] == [False, True]
     model.save(tmp_path / "m.so")
     assert (xrelay.load(tmp_path / "m.so").run({"x": one})["y"] == 64).all()
     monkeypatch.setattr(host, "may_use_tiles", lambda: False)

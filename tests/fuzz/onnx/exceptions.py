@@ -266,14 +266,14 @@ def behind_large(node: NodeProto, data: Array) -> Array:
 
 
 def out_of_range(node: NodeProto, data: Array) -> Array:
-    """Elements that the integers of a type do not have; of an unknown type: which are not finite."""
+    """Elements that the integers of a type do not have; of an unknown type, as of CastLike, those of int64."""
     to = stated(node).get("to")
     dtype = np.dtype(np.int64 if to is None else helper.tensor_dtype_to_np_dtype(to))
     if data.dtype.kind != "f" or dtype.kind not in "iu":
         return np.zeros(data.shape, bool)
     info, wide = np.iinfo(dtype), data.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        return ~((wide > float(info.min) - 1) & (wide < float(info.max) + 1))
+        return ~((np.trunc(wide) >= float(info.min)) & (np.trunc(wide) < float(info.max) + 1))
 
 
 ELEMENTS = {
