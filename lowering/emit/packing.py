@@ -142,6 +142,8 @@ class ConvolutionPanels(Packing):
     """How many neighbours in an image lie together."""
     shift: int = 0
     """By how much the elements of the image are too large: each panel begins with what undoes it."""
+    together: int = 1
+    """A depth of no multiple of so many groups is filled up with zeros."""
 
     @property
     def name(self) -> str:
@@ -155,13 +157,12 @@ class ConvolutionPanels(Packing):
         if self.lanes == 1:
             width = blocks(width, self.group) * self.group
         elements = blocks(depth, self.lanes) * self.lanes * height * width
-        steps = elements // self.group + bool(self.shift)
+        steps = blocks(elements // self.group, self.together) * self.together + bool(self.shift)
         return self.groups, panels, steps, self.panel * self.group
 
     def pack(self, weights: Array) -> Array:
         """The packed tensor."""
-        groups, panels, rows, width = self.packed_shape(weights.shape)
-        packed = groups, panels, rows - bool(self.shift), width
+        groups, panels, rows, step = self.packed_shape(weights.shape)
         panel, lanes, group = self.panel, self.lanes, self.group
         split = weights.reshape(groups, weights.shape[0] // groups, *weights.shape[1:])
         padded = _padded(split, 1, panels * panel)
@@ -177,7 +178,8 @@ class ConvolutionPanels(Packing):
             parts = depth, lanes // group, group, height, width
             parted = padded.reshape(groups, panels, panel, *parts)
             ordered = parted.transpose(0, 1, 3, 6, 7, 4, 2, 5)
-        return _shifted(ordered.reshape(packed), group, self.shift)
+        steps = ordered.reshape(groups, panels, prod(ordered.shape[2:]) // step, step)
+        return _shifted(_padded(steps, 2, rows - bool(self.shift)), group, self.shift)
 
 
 @dataclass(frozen=True)

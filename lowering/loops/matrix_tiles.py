@@ -29,6 +29,7 @@ from xrelay.lowering.loops.tile_registers import (
     NO_TILES,
     ROWS,
     TileDot,
+    TileOperands,
     TileRegisters,
     choose_tiles,
     stated_tiles,
@@ -117,9 +118,8 @@ class _TileCode(ProductCode):
         dot, step = self.plan.dot, self.right.step
         x, w = self.addresses(where, 0)
         loop = DepthLoop(self.plan.steps // ROWS, ROWS * dot.group, ROWS * step)
-        TileRegisters.of(where.tiling).multiply(
-            self.b, dot, x, w, [loop], (0, self.row_step), step, vectors, sums, where.prefetch
-        )
+        operands = TileOperands(dot, x, w, [loop], (0, self.row_step), step)
+        TileRegisters.of(where.tiling).multiply(self.b, operands, vectors, sums, where.prefetch)
 
 
 TILE_REGISTERS = Implementation("tile-registers", _emit, 20, _refusal, _cost, _spacing, _parameters)

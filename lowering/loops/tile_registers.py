@@ -112,7 +112,7 @@ def tile_dot_of(target: Target, image: Element, weight: Element, result: Element
 
 
 def tile_heights(rows: int, columns: int) -> list[int]:
-    """How many positions each register of the image has: neighbours in a row."""
+    """How many positions each register of the image has: neighbours in a row of a tile."""
     whole, rest = divmod(columns, ROWS)
     return ([ROWS] * whole + [rest] * (rest > 0)) * rows
 
@@ -132,9 +132,24 @@ def tile_cycles(rows: int, columns: int, vectors: int, rounds: int) -> float:
     return rounds * each + TILE_CYCLES + (STORE_CYCLES + SUM_CYCLES) * rows * columns * vectors
 
 
+def joined_rows(rows: int, columns: int, joined: bool) -> tuple[int, int]:
+    """The sides of a tile as registers see it: if rows are joined, the next begins where one ends."""
+    return (1, rows * columns) if joined else (rows, columns)
+
+
+def most_rows_of_tiles(columns: int, joined: bool) -> int:
+    """How many rows of so many positions there are registers for, beside one vector of sums."""
+    return MOST_IMAGES * ROWS // columns if joined else MOST_IMAGES // blocks(columns, ROWS)
+
+
 @cache
 def choose_tiles(
-    height: int, width: int, vectors: int, rounds: int, tallest: int = MOST_ALONG
+    height: int,
+    width: int,
+    vectors: int,
+    rounds: int,
+    tallest: int = MOST_ALONG,
+    joined: bool = False,
 ) -> Tiling:
     """
     The cheapest tiling of `height` x `width` positions and vectors of output channels, for so many products of tiles.
@@ -142,11 +157,12 @@ def choose_tiles(
     """
     best = Tiling(1, 1, 1)
     for columns in range(1, min(width, MOST_ALONG) + 1):
-        for rows in range(1, min(height, tallest, MOST_IMAGES) + 1):
+        for rows in range(1, min(height, tallest, most_rows_of_tiles(columns, joined)) + 1):
             tiles = blocks(height, rows) * blocks(width, columns)
-            for wide in range(1, min(vectors, most_vectors_of_tiles(rows, columns)) + 1):
+            sides = joined_rows(rows, columns, joined)
+            for wide in range(1, min(vectors, most_vectors_of_tiles(*sides)) + 1):
                 cycles = tiles * sum(
-                    panels * tile_cycles(rows, columns, each, rounds)
+                    panels * tile_cycles(*sides, each, rounds)
                     for _, panels, each in panel_parts(vectors, wide)
                 )
                 if not best.cycles or cycles < best.cycles:
@@ -161,6 +177,7 @@ def stated_tiles(
     width: int,
     vectors: int,
     names: tuple[str, str, str] = ("", "rows", "vectors"),
+    joined: bool = False,
 ) -> Tiling:
     """
     The tiling that parameters state, `usual` for what they do not, of sizes that there are registers for. A side
@@ -172,15 +189,34 @@ def stated_tiles(
         most = max(most, 1)
         return parameters.number(name, min(usual, most), range(1, most + 1))
 
-    rows = number(vertical, usual.rows, min(height, MOST_IMAGES)) if vertical else 1
-    most = min(width, MOST_ALONG, MOST_IMAGES // rows * ROWS)
-    columns = number(horizontal, usual.columns, most)
-    wide = number(deep, usual.vectors, min(vectors, most_vectors_of_tiles(rows, columns)))
+    most = min(height, most_rows_of_tiles(1, joined))
+    rows = number(vertical, usual.rows, most) if vertical else 1
+    most = MOST_IMAGES * ROWS // rows if joined else MOST_IMAGES // rows * ROWS
+    columns = number(horizontal, usual.columns, min(width, MOST_ALONG, most))
+    sides = joined_rows(rows, columns, joined)
+    wide = number(deep, usual.vectors, min(vectors, most_vectors_of_tiles(*sides)))
     chosen = (rows, columns, wide)
     return usual if chosen == (usual.rows, usual.columns, usual.vectors) else Tiling(*chosen)
 
 
 # -- code ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TileOperands:
+    """What is multiplied for the sums of a tile, and where it lies: distances are elements."""
+
+    dot: TileDot
+    image: SSAValue
+    """The address for the first position and step."""
+    weights: SSAValue
+    """The address for the first step."""
+    loops: Sequence[DepthLoop]
+    """Over the depth; each round of the innermost computes as many steps as a tile has."""
+    position_steps: tuple[int, int]
+    """From one row of positions to the next, and from one column to the next."""
+    weight_step: int
+    """From one step of the weights to the next."""
 
 
 @dataclass(frozen=True)
@@ -193,9 +229,10 @@ class TileRegisters:
     steps: int = ROWS
 
     @staticmethod
-    def of(tiling: Tiling, steps: int = ROWS) -> "TileRegisters":
-        """Those of a tiling."""
-        return TileRegisters(tiling.rows, tiling.columns, tiling.vectors, steps)
+    def of(tiling: Tiling, steps: int = ROWS, joined: bool = False) -> "TileRegisters":
+        """Those of a tiling, of which each register has neighbours in a row, or if rows are joined, in a tile."""
+        sides = joined_rows(tiling.rows, tiling.columns, joined)
+        return TileRegisters(*sides, tiling.vectors, steps)
 
     @property
     def heights(self) -> list[int]:
@@ -251,28 +288,18 @@ class TileRegisters:
     def multiply(
         self,
         b: KernelBuilder,
-        dot: TileDot,
-        image: SSAValue,
-        weights: SSAValue,
-        loops: Sequence[DepthLoop],
-        position_steps: tuple[int, int],
-        weight_step: int,
+        operands: TileOperands,
         vectors: int,
         sums: SSAValue,
         prefetch: Prefetch | None = None,
     ) -> None:
-        """
-        Writes the sums of `vectors` vectors to memory, position by position.
-
-        `image` and `weights` are the addresses for the first step; each round of the innermost of `loops` computes
-        as many steps as a tile has. From one row and one column of positions to the next, and from one step of the
-        weights to the next, is so far as `position_steps` and `weight_step` say, in elements.
-        """
+        """Writes the sums of `vectors` vectors to memory, position by position."""
+        dot, loops = operands.dot, operands.loops
         lanes = ROW_BYTES // dot.total.bytes
-        vertical, horizontal = position_steps
+        vertical, horizontal = operands.position_steps
         strides = (
             b.index(b.mul(horizontal, dot.image.bytes)),
-            b.index(b.mul(weight_step, dot.weight.bytes)),
+            b.index(b.mul(operands.weight_step, dot.weight.bytes)),
             b.index(vectors * ROW_BYTES),
         )
 
@@ -302,13 +329,13 @@ class TileRegisters:
                         offset = b.add(b.mul(row, vertical), b.mul(start, horizontal))
                         first = b.address(x, offset, dot.image.storage)
                         load(self.image(i), first, strides[0])
-                    operands = (self.sums(i, v), self.image(i), self.weights(v))
-                    b.command(dot.instruction, [register(each) for each in operands])
+                    numbers = (self.sums(i, v), self.image(i), self.weights(v))
+                    b.command(dot.instruction, [register(number) for number in numbers])
 
         used = [(i, v) for i in range(len(self.heights)) for v in range(vectors)]
         for i, v in used:
             b.command("llvm.x86.tilezero", [register(self.sums(i, v))])
-        round_at(0, image, weights)
+        round_at(0, operands.image, operands.weights)
         for i, v in used:
             row, start = self.firsts[i]
             position = row * self.columns + start

@@ -14,6 +14,13 @@ whole depth would not stay in the cache, the sums wait in memory:
             add the part to the sums of the tile
         for tile of the block:
             hand it to the sink
+
+Where the positions of a block are gathered, a task has all its panels:
+
+        for tile of the block:
+            gather what its positions read
+        for panel, tile of the block:
+            compute the tile, hand it to the sink
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -58,11 +65,23 @@ class TileAt:
     """What to bring near meanwhile."""
     tiling: Tiling
     """Its rows, columns and vectors."""
+    windows: SSAValue | None = None
+    """The address of what was gathered of its positions, where something is."""
 
 
 TileCode: TypeAlias = Callable[[TileAt, Sequence[SSAValue]], Sequence[SSAValue]]
 """Adds a part of the depth to the registers of a tile, position by position; there are as many for
 each position as the tile has vectors."""
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Code that brings together what the positions of a tile read, once for all panels of a task."""
+
+    kind: Element
+    elements: Callable[[Tiling], int]
+    """How many there are for a tile."""
+    write: Callable[[TileAt], None]
 
 
 @dataclass(frozen=True)
@@ -73,6 +92,7 @@ class SumsInMemory:
     """Writes the sums of a tile of a number of vectors over the whole depth to memory, position by position."""
     task: Callable[[Tiling], AbstractContextManager[None]]
     """What a task does around its tiles."""
+    gather: Gather | None = None
 
 
 StartCode: TypeAlias = Callable[[Place, int], Sequence[SSAValue]]
@@ -230,10 +250,14 @@ def emit_tiles(
         del place, part
 
     pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
+    gather = tile.gather if isinstance(tile, SumsInMemory) else None
     for each, panels in pieces:
-        count = _tiles_per_block(ctx, each, panels.count)
-        # With parts of the depth, a task has all panels that one thread computes.
-        together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
+        count = _tiles_per_block(ctx, each, panels.count if gather is None else 1)
+        # With parts of the depth, a task has all panels that one thread computes; so it has of few gathered blocks.
+        few = gather is not None and likely(each.tiles) < count * ctx.team.size
+        together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 or few else 1
+        if gather is not None and not few:
+            together = panels.count
         code = _Tiles(
             ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, panels, count
         )  # fmt: skip
@@ -251,6 +275,9 @@ def emit_tiles(
             if code.grid.depth_parts > 1:
                 kept = code.kept_sums(together)
                 code.in_parts(batch, tile_range, (b.add(low, first), b.add(high, first)), kept)
+                return
+            if gather is not None:
+                code.gathered(gather, batch, tile_range, (b.add(low, first), b.add(high, first)))
                 return
             place = (*batch, b.add(low, first))
             code.prepare(place, 0)
@@ -299,12 +326,27 @@ class _Tiles:
         tile = self.tile
         return tile.task(self.grid.tiling) if isinstance(tile, SumsInMemory) else nullcontext()
 
-    def whole(self, place: Place, i: Index) -> None:
+    def gathered(self, gather: Gather, batch: Sequence[Index], tiles: Range, panels: Range) -> None:
+        """A block of tiles for a range of panels, after what its positions read was gathered."""
+        b, tiling = self.b, self.grid.tiling
+        size = gather.elements(tiling)
+        memory = self.ctx.private_scratch(gather.kind, row_major((self.count, size)))
+
+        def windows(i: Index) -> SSAValue:
+            return b.address(memory.pointer, b.mul(b.sub(i, tiles[0]), size), gather.kind.storage)
+
+        with b.loop(*tiles) as i:
+            place = (*batch, panels[0])
+            gather.write(TileAt(place, *self._corner(i), 0, None, tiling, windows(i)))
+        with self.task, b.loop(*panels) as panel, b.loop(*tiles) as i:
+            self.whole((*batch, panel), i, windows(i))
+
+    def whole(self, place: Place, i: Index, windows: SSAValue | None = None) -> None:
         """Computes tile i over the whole depth, and hands it over."""
         b, (y, x) = self.b, self._corner(i)
         columns, vectors = self.grid.tiling.columns, len(self.widths)
         tiling = self.grid.tiling
-        where = TileAt(place, y, x, 0, self._ahead(i, self.count), tiling)
+        where = TileAt(place, y, x, 0, self._ahead(i, self.count), tiling, windows)
         if isinstance(self.tile, SumsInMemory):
             kept = self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
             self.tile.compute(where, vectors, kept.pointer)

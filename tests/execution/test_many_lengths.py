@@ -377,3 +377,34 @@ def test_columns_of_products_of_bytes(target: str) -> None:
         x, w = (random.integers(-128, 128, shape, np.int8) for shape in ((b, m, k), (b, k, n)))
         (found,) = model.run({"x": x, "w": w}).values()
         np.testing.assert_array_equal(found, x.astype(np.int32) @ w.astype(np.int32))
+
+
+BYTE_IMAGES = model_of(
+    """images (uint8[n, 3, h, w] x, int8[40, 3, 7, 7] v, int8[33, 40, 3, 3] u) => (int32[n, 33, p, q] y) {
+        a = ConvInteger <strides = [2, 2], pads = [3, 3, 3, 3]> (x, v)
+        b = Cast <to = 2> (a)
+        y = ConvInteger <pads = [1, 1, 1, 1]> (b, u)
+    }"""
+)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4-vnni", "x86-64-v4-amx"], indirect=True)
+def test_convolutions_of_bytes(target: str) -> None:
+    """Also of images that are smaller than a tile, and of several rows of tiles."""
+    random = np.random.default_rng(0)
+    model = ModelProto()
+    model.CopyFrom(BYTE_IMAGES)
+    for value in (model.graph.input.pop(), model.graph.input.pop()):
+        shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        weights = random.integers(-128, 128, shape, np.int8)
+        model.graph.initializer.append(numpy_helper.from_array(weights, value.name))
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    for threads in (1, 2):
+        compiled = xrelay.compile(model, target=target, threads=threads, cache=False)
+        for n, h, w in ((1, 40, 60), (2, 31, 9), (1, 7, 7), (1, 1, 90)):
+            x = random.integers(0, 256, (n, 3, h, w), np.uint8)
+            (found,) = compiled.run({"x": x}).values()
+            (wanted,) = session.run(None, {"x": x})
+            np.testing.assert_array_equal(found, wanted)

@@ -26,7 +26,7 @@ from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
 from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing
 from xrelay.lowering.emit.index import Index
-from xrelay.lowering.emit.packing import ConvolutionPanels
+from xrelay.lowering.emit.packing import ConvolutionPanels, blocks
 from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
@@ -70,7 +70,8 @@ class BlockedPlan:
     def taps(self) -> tuple[int, int]:
         """Those of whole groups, where a group are taps of a row."""
         height, width = self.conv.taps
-        return height, width if self.lanes > 1 else self.dot.steps(width) * self.dot.group
+        group = self.dot.group
+        return height, width if self.lanes > 1 else blocks(width, group) * group
 
     @property
     def halo(self) -> Halo:
@@ -264,14 +265,22 @@ class BlockedCode:
         vertical, horizontal = self.image.format.strides[2:4]
         return self.plan.conv.strides[0] * vertical, self.plan.conv.strides[1] * horizontal
 
-    def addresses(self, where: TileAt) -> tuple[SSAValue, SSAValue]:
-        """The addresses of the first window of a tile and of the weights, for a part of the depth."""
-        b, conv, weights = self.ctx.b, self.plan.conv, self.weights
-        (n, group, number), part = where.place, where.part
+    @property
+    def position_bytes(self) -> int:
+        """What one position reads of the image that others do not."""
+        conv = self.plan.conv
+        # Windows of one tap skip what lies between them.
+        met = prod(map(min, conv.strides, conv.taps))
+        return conv.depth // self.weights.parts * met * self.plan.dot.image.bytes
+
+    def first_window(self, where: TileAt) -> SSAValue:
+        """The address of the first window of a tile, for a part of the depth."""
+        b, conv = self.ctx.b, self.plan.conv
+        n, group, _ = where.place
         vertical, horizontal = self.image.format.strides[2:4]
         top, left, _, _ = conv.pads
         group_blocks = conv.depth // self.plan.lanes
-        first = b.mul(part, group_blocks // weights.parts)
+        first = b.mul(where.part, group_blocks // self.weights.parts)
         start = b.add(
             self.image.origin(b, (n, b.add(b.mul(group, group_blocks), first))),
             b.add(
@@ -279,9 +288,14 @@ class BlockedCode:
                 b.mul(b.sub(b.mul(where.x, conv.strides[1]), left), horizontal),
             ),
         )
-        weight = b.add(weights.panel(group, number), b.mul(part, weights.part_elements))
-        image = b.address(self.image.pointer, start, self.plan.dot.image.storage)
-        return image, weights.address(b.add(weight, weights.before))
+        return b.address(self.image.pointer, start, self.plan.dot.image.storage)
+
+    def first_weights(self, where: TileAt) -> SSAValue:
+        """The address of the weights of a tile, for a part of the depth."""
+        b, weights = self.ctx.b, self.weights
+        _, group, number = where.place
+        weight = b.add(weights.panel(group, number), b.mul(where.part, weights.part_elements))
+        return weights.address(b.add(weight, weights.before))
 
     def place(self, place: Place, y: Index, x: Index, vector: Index, _: int) -> Position:
         """Where a vector of a position lies in the result."""
@@ -294,15 +308,13 @@ class BlockedCode:
 
     def grid(self, round_steps: int) -> TileGrid:
         """The results as a grid of tiles, whose innermost loop takes so many steps in a round."""
-        conv, dot, weights = self.plan.conv, self.plan.dot, self.weights
-        # Windows of one tap skip what lies between them.
-        met = prod(map(min, conv.strides, conv.taps))
+        conv, weights = self.plan.conv, self.weights
         return TileGrid(
             (conv.images, conv.groups),
             *conv.extents(flat=self.flat),
             self.tiling,
             conv.out_blocks,
-            conv.depth // weights.parts * met * dot.image.bytes,
+            self.position_bytes,
             weights.group_bytes,
             weights.parts,
             weights.part_elements,
@@ -330,7 +342,8 @@ class _Direct(BlockedCode):
             for row in range(where.tiling.rows)
             for column in range(where.tiling.columns)
         ]
-        return self.add_part(*self.addresses(where), positions, sums, where.prefetch)
+        image, weights = self.first_window(where), self.first_weights(where)
+        return self.add_part(image, weights, positions, sums, where.prefetch)
 
     def start(self, place: Place, vectors: int) -> Sequence[SSAValue]:
         """What the sums of a panel begin with."""
@@ -409,11 +422,16 @@ def seen_flat(ctx: KernelContext, conv: Convolution, image: Buffer) -> bool:
 
 
 def packed_weights(
-    ctx: KernelContext, op: Conv2DOp, plan: BlockedPlan, panel: int, parts: int = 1
+    ctx: KernelContext,
+    op: Conv2DOp,
+    plan: BlockedPlan,
+    panel: int,
+    parts: int = 1,
+    together: int = 1,
 ) -> Weights:
-    """The weights in panels of so many channels."""
+    """The weights in panels of so many channels, whose depth is filled up to a multiple of so many steps."""
     dot = plan.dot
-    packing = ConvolutionPanels(panel, plan.lanes, plan.conv.groups, dot.group, dot.shift)
+    packing = ConvolutionPanels(panel, plan.lanes, plan.conv.groups, dot.group, dot.shift, together)
     pointer = ctx.packed(op.weight, packing)
     return Weights(ctx.b, dot, pointer, packing.packed_shape(shape_of(op.weight)), parts)
 

@@ -1,19 +1,31 @@
 """
 Convolution with blocked channels in the tile registers of AMX, on the images and panels of `blocked`.
 
-A product of tiles takes one block of input channels at one tap of the window: 16 channels, 8 steps of bf16 or 4 of
-bytes, where tiles could hold 16. Each register of the image has neighbouring positions of one row.
+`blocked-tiles` reads images where they lie: a product of tiles takes one block of input channels at one tap of the
+window: 16 channels, 8 steps of bf16 or 4 of bytes, where tiles could hold 16. Each register of the image has
+neighbouring positions of one row.
+
+`gathered-tiles` first brings together what the windows of a block of positions read, so that tiles are full: 64 bytes
+of each window after the other, also of windows in different rows. It is read by all panels of output channels, and pays for many. What lies together in
+an image is a *piece*: the channels of a block at a tap, or in the first layer of a network, where images are NCHW, the
+taps of a row.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar, Self
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.emit.format import Spacing
+from xrelay.lowering.emit.index import Index
+from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
@@ -22,14 +34,17 @@ from xrelay.lowering.loops.micro_kernel import DepthLoop
 from xrelay.lowering.loops.tile_registers import (
     CONFIGURE_CYCLES,
     NO_TILES,
+    ROW_BYTES,
+    ROWS,
     TileDot,
+    TileOperands,
     TileRegisters,
     choose_tiles,
     stated_tiles,
     tile_dot_of,
 )
-from xrelay.lowering.loops.tiles import SumsInMemory, TileAt, converted, emit_tiles
-from xrelay.lowering.loops.tiling import Tiling
+from xrelay.lowering.loops.tiles import Gather, SumsInMemory, TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiling import Tiling, panel_parts
 from xrelay.lowering.operators.conv.blocked import (
     FLAT,
     IMAGE,
@@ -42,6 +57,9 @@ from xrelay.lowering.operators.conv.blocked import (
 )
 from xrelay.lowering.operators.conv.geometry import Convolution
 
+GATHER_CYCLES = 1.0
+"""To copy a piece of a window."""
+
 
 def _dot(conv: Convolution, target: Target) -> TileDot | None:
     return tile_dot_of(target, conv.image, conv.weight, conv.kind)
@@ -52,25 +70,37 @@ class _TilePlan(BlockedPlan):
     """A convolution as products of tiles."""
 
     dot: TileDot
+    joined: ClassVar[bool] = False
+    """Whether the rows of a tile follow one another in memory."""
+    together: ClassVar[int] = 1
+    """The steps of the weights are a multiple of so many."""
 
-    @staticmethod
-    def of(conv: Convolution, target: Target) -> "_TilePlan":
+    @classmethod
+    def of(cls, conv: Convolution, target: Target) -> Self:
         """That of a convolution which is not refused."""
         dot = _dot(conv, target)
         assert dot is not None
-        return _TilePlan(conv, target, dot)
+        return cls(conv, target, dot)
 
     @property
-    def block_steps(self) -> int:
-        """Steps of a block of input channels: those of a product of tiles."""
+    def round_steps(self) -> int:
+        """Steps of a product of tiles: a block of input channels."""
         return self.lanes // self.dot.group
+
+    @property
+    def rounds(self) -> int:
+        """How many products of tiles give a sum."""
+        return self.conv.depth // self.lanes * prod(self.conv.taps)
 
     def tiling(self, *, flat: bool) -> Tiling:
         """The cheapest, of an image or of one that is seen as one long row."""
         conv = self.conv.likely
-        rounds = conv.depth // self.lanes * prod(conv.taps)
-        tallest = conv.most_rows(flat=flat)
-        return choose_tiles(*conv.extents(flat=flat), conv.out_blocks, rounds, tallest)
+        extents, tallest = conv.extents(flat=flat), conv.most_rows(flat=flat)
+        return choose_tiles(*extents, conv.out_blocks, self.rounds, tallest, self.joined)
+
+    def cycles(self, *, flat: bool) -> float:
+        """What an image takes."""
+        return self.tiling(flat=flat).cycles
 
     def stated(self, parameters: Parameters, *, flat: bool) -> Tiling:
         """The tile that parameters state."""
@@ -78,37 +108,86 @@ class _TilePlan(BlockedPlan):
         height, width = conv.extents(flat=flat)
         rows, names = min(height, conv.most_rows(flat=flat)), FLAT if flat else IMAGE
         usual = self.tiling(flat=flat)
-        return stated_tiles(parameters, usual, rows, width, conv.out_blocks, names)
+        return stated_tiles(parameters, usual, rows, width, conv.out_blocks, names, self.joined)
+
+
+@dataclass(frozen=True)
+class _GatheredPlan(_TilePlan):
+    """A convolution as products of full tiles."""
+
+    joined: ClassVar[bool] = True
+    together: ClassVar[int] = ROWS
+
+    @property
+    def round_steps(self) -> int:
+        """Steps of a product of tiles: as many as there can be."""
+        return ROWS
+
+    @property
+    def piece(self) -> int:
+        """Elements of a window that lie together."""
+        return self.lanes if self.lanes > 1 else self.taps[1]
+
+    @property
+    def places(self) -> tuple[int, int, int]:
+        """Of the pieces of a window: blocks of channels or channels, rows, and columns."""
+        rows, columns = self.conv.taps
+        return self.conv.depth // self.lanes, rows, columns if self.lanes > 1 else 1
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces a window has."""
+        return prod(self.places)
+
+    @property
+    def row(self) -> int:
+        """Elements of a row of a tile."""
+        return ROW_BYTES // self.dot.image.bytes
+
+    @property
+    def rounds(self) -> int:
+        """How many products of tiles give a sum."""
+        return blocks(self.pieces * self.piece, self.row)
+
+    def elements(self, tiling: Tiling) -> int:
+        """How many are gathered for a tile."""
+        return self.rounds * tiling.positions * self.row
+
+    def cycles(self, *, flat: bool) -> float:
+        """What an image takes: windows are gathered once for the panels of each width."""
+        conv, tiling = self.conv.likely, self.tiling(flat=flat)
+        height, width = conv.extents(flat=flat)
+        positions = blocks(height, tiling.rows) * blocks(width, tiling.columns) * tiling.positions
+        pieces = self.rounds * (self.row // self.piece)
+        shapes = len(panel_parts(conv.out_blocks, tiling.vectors))
+        return tiling.cycles + GATHER_CYCLES * positions * pieces * shapes
+
+
+def _unfit(site: Site, conv: Convolution) -> str | None:
+    return (
+        unless(conv.out_lanes is not None, NOT_IN_BLOCKS)
+        or unless(conv.depth % (conv.data_lanes or 1) == 0, "input channels not in whole blocks")
+        or blocked_refusal(site, conv, _dot(conv, site.target), NO_TILES)
+    )
 
 
 def _refusal(site: Site) -> str | None:
     conv = Convolution.of(site.op)
-    lanes = conv.data_lanes
     return (
-        unless(conv.out_lanes is not None, NOT_IN_BLOCKS)
-        or unless(
-            lanes is not None and conv.depth % lanes == 0, "input channels not in whole blocks"
-        )
-        or blocked_refusal(site, conv, _dot(conv, site.target), NO_TILES)
-        or unless(lanes == conv.out_lanes, "blocks are not vectors")
+        unless(conv.data_lanes is not None, "image not in blocks")
+        or _unfit(site, conv)
+        or unless(conv.data_lanes == conv.out_lanes, "blocks are not vectors")
     )
 
 
-def _parameters(site: Site, parameters: Parameters) -> None:
-    conv = Convolution.at(site)
-    if not conv.is_empty:
-        for flat in (False, True) if conv.is_pointwise else (False,):
-            _TilePlan.of(conv, site.target).stated(parameters, flat=flat)
-
-
-def _spacing(site: Site) -> Spacing:
-    return _TilePlan.of(Convolution.of(site.op), site.target).spacing
-
-
-def _cost(site: Site) -> float:
-    conv = Convolution.at(site)
-    cycles = _TilePlan.of(conv, site.target).tiling(flat=conv.is_pointwise).cycles
-    return conv.images * conv.groups * (cycles + CONFIGURE_CYCLES) * site.target.cycle_seconds
+def _gathered_refusal(site: Site) -> str | None:
+    conv = Convolution.of(site.op)
+    unfit = _unfit(site, conv)
+    if unfit is not None:
+        return unfit
+    plan = _GatheredPlan.of(conv, site.target)
+    together = conv.data_lanes is not None or conv.dilation[1] == 1
+    return unless(together and plan.row % plan.piece == 0, "pieces of windows do not fill rows")
 
 
 @dataclass(frozen=True)
@@ -119,38 +198,140 @@ class _TileCode(BlockedCode):
 
     def registers(self, tiling: Tiling) -> TileRegisters:
         """Those of a tile."""
-        return TileRegisters.of(tiling, self.plan.block_steps)
+        return TileRegisters.of(tiling, self.plan.round_steps, self.plan.joined)
 
-    def compute(self, where: TileAt, vectors: int, sums: SSAValue) -> None:
-        """Writes the sums of a tile."""
+    def operands(self, where: TileAt) -> TileOperands:
+        """What is multiplied for a tile."""
         plan, conv, step = self.plan, self.plan.conv, self.weights.step
         strides = self.image.format.strides
-        block = plan.block_steps * step
+        block = plan.round_steps * step
         row = conv.taps[1] * block
         loops = [
             DepthLoop(conv.depth // plan.lanes, strides[1], conv.taps[0] * row),
             DepthLoop(conv.taps[0], conv.dilation[0] * strides[2], row),
             DepthLoop(conv.taps[1], conv.dilation[1] * strides[3], block),
         ]
-        image, weights = self.addresses(where)
-        self.registers(where.tiling).multiply(
-            self.ctx.b, plan.dot, image, weights, loops, self.position_steps, step, vectors, sums, where.prefetch
-        )  # fmt: skip
+        image, weights = self.first_window(where), self.first_weights(where)
+        return TileOperands(plan.dot, image, weights, loops, self.position_steps, step)
+
+    def compute(self, where: TileAt, vectors: int, sums: SSAValue) -> None:
+        """Writes the sums of a tile."""
+        registers = self.registers(where.tiling)
+        registers.multiply(self.ctx.b, self.operands(where), vectors, sums, where.prefetch)
 
 
-def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, Conv2DOp)
-    conv = Convolution.of(op)
-    plan, lanes = _TilePlan.of(conv, ctx.target), conv.out_lanes
-    assert lanes is not None
-    image = with_zeros(ctx, op.data, plan.halo, plan.dot.image)
-    flat = seen_flat(ctx, conv, image)
-    tiling = plan.stated(ctx.parameters, flat=flat)
-    weights = packed_weights(ctx, op, plan, tiling.vectors * lanes)
-    code = _TileCode(ctx, plan, tiling, flat, image, weights, shape_of(op.result))
-    tiles = SumsInMemory(code.compute, lambda tiling: code.registers(tiling).configured(ctx))
-    finish = converted(ctx.b, sink, plan.dot.total, conv.kind)
-    emit_tiles(ctx, code.grid(plan.block_steps), plan.dot, lanes, tiles, code.place, finish)
+@dataclass(frozen=True)
+class _GatheredCode(_TileCode):
+    """The code of full tiles of a convolution."""
+
+    plan: _GatheredPlan
+
+    @property
+    def bits(self) -> Element:
+        """The elements of the image, which are copied as they are."""
+        return element(IntegerType(8 * self.plan.dot.image.bytes))
+
+    def operands(self, where: TileAt) -> TileOperands:
+        """What is multiplied for a tile."""
+        plan, step, tiling = self.plan, self.weights.step, where.tiling
+        assert where.windows is not None
+        loop = DepthLoop(plan.rounds, tiling.positions * plan.row, ROWS * step)
+        steps = tiling.columns * plan.row, plan.row
+        return TileOperands(plan.dot, where.windows, self.first_weights(where), [loop], steps, step)
+
+    def gather(self, where: TileAt) -> None:
+        """Copies the windows of a tile, a piece of all positions after the other."""
+        b, plan, conv, bits = self.ctx.b, self.plan, self.plan.conv, self.bits
+        assert where.windows is not None
+        image, windows, tiling = self.first_window(where), where.windows, where.tiling
+        strides, (vertical, horizontal) = self.image.format.strides, self.position_steps
+        in_row = plan.row // plan.piece
+
+        def target(number: Index) -> SSAValue:
+            """Where the pieces of a number lie."""
+            round_ = b.mul(b.div(number, in_row), tiling.positions * plan.row)
+            return b.address(
+                windows, b.add(round_, b.mul(b.mod(number, in_row), plan.piece)), bits.storage
+            )
+
+        def copy(indices: tuple[Index, ...]) -> None:
+            block, row, column = indices
+            _, rows, columns = plan.places
+            first = b.mul(block, strides[1])
+            first = b.add(first, b.mul(row, conv.dilation[0] * strides[2]))
+            first = b.add(first, b.mul(column, conv.dilation[1] * strides[3]))
+            source = b.address(image, first, bits.storage)
+            place = target(b.add(b.mul(b.add(b.mul(block, rows), row), columns), column))
+            for y in range(tiling.rows):
+                for x in range(tiling.columns):
+                    piece = b.load(source, y * vertical + x * horizontal, bits, plan.piece)
+                    b.store(place, (y * tiling.columns + x) * plan.row, bits, self.counted(piece))
+
+        b.loop_nest(plan.places, copy)
+        zero = b.constant(bits.compute, 0, plan.piece)
+        for number in range(plan.pieces, plan.rounds * in_row):
+            place = target(number)
+            for position in range(tiling.positions):
+                b.store(place, position * plan.row, bits, zero)
+
+    def counted(self, piece: SSAValue) -> SSAValue:
+        """A piece with zeros for the taps that only fill up its last group."""
+        b, plan = self.ctx.b, self.plan
+        count = plan.piece if plan.lanes > 1 else plan.conv.taps[1]
+        if count == plan.piece:
+            return piece
+        zero = b.constant(self.bits.compute, 0, plan.piece)
+        return b.merge(piece, zero, [i if i < count else plan.piece for i in range(plan.piece)])
+
+    @property
+    def position_bytes(self) -> int:
+        """What one position reads: what was gathered of it."""
+        return self.plan.rounds * ROW_BYTES
 
 
-BLOCKED_TILES = Implementation("blocked-tiles", _emit, 20, _refusal, _cost, _spacing, _parameters)
+def _implementation(
+    name: str, kind: type[_TilePlan], refusal: Callable[[Site], str | None]
+) -> Implementation:
+    """What plans of a kind describe."""
+
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, Conv2DOp)
+        conv = Convolution.of(op)
+        plan, lanes = kind.of(conv, ctx.target), conv.out_lanes
+        assert lanes is not None
+        image = with_zeros(ctx, op.data, plan.halo, plan.dot.image)
+        flat = seen_flat(ctx, conv, image)
+        tiling = plan.stated(ctx.parameters, flat=flat)
+        panel = tiling.vectors * lanes
+        weights = packed_weights(ctx, op, plan, panel, together=plan.together)
+        code, gather = _TileCode(ctx, plan, tiling, flat, image, weights, shape_of(op.result)), None
+        if isinstance(plan, _GatheredPlan):
+            code = _GatheredCode(ctx, plan, tiling, flat, image, weights, shape_of(op.result))
+            gather = Gather(code.bits, plan.elements, code.gather)
+        tiles = SumsInMemory(
+            code.compute, lambda tiling: code.registers(tiling).configured(ctx), gather
+        )
+        finish = converted(ctx.b, sink, plan.dot.total, conv.kind)
+        grid = code.grid(plan.round_steps)
+        emit_tiles(ctx, grid, plan.dot, lanes, tiles, code.place, finish)
+
+    def parameters(site: Site, parameters: Parameters) -> None:
+        conv = Convolution.at(site)
+        if not conv.is_empty:
+            for flat in (False, True) if conv.is_pointwise else (False,):
+                kind.of(conv, site.target).stated(parameters, flat=flat)
+
+    def spacing(site: Site) -> Spacing:
+        return kind.of(Convolution.of(site.op), site.target).spacing
+
+    def cost(site: Site) -> float:
+        conv = Convolution.at(site)
+        cycles = kind.of(conv, site.target).cycles(flat=conv.is_pointwise)
+        seconds = (cycles + CONFIGURE_CYCLES) * site.target.cycle_seconds
+        return conv.images * conv.groups * seconds
+
+    return Implementation(name, emit, 20, refusal, cost, spacing, parameters)
+
+
+BLOCKED_TILES = _implementation("blocked-tiles", _TilePlan, _refusal)
+GATHERED_TILES = _implementation("gathered-tiles", _GatheredPlan, _gathered_refusal)

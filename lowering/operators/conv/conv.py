@@ -31,7 +31,7 @@ from xrelay.lowering.loops.windows import Window, WindowedImage, fold_taps, prep
 from xrelay.lowering.math.arithmetic import multiply_add
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.conv.blocked import DIRECT_BLOCKED
-from xrelay.lowering.operators.conv.blocked_tiles import BLOCKED_TILES
+from xrelay.lowering.operators.conv.blocked_tiles import BLOCKED_TILES, GATHERED_TILES
 from xrelay.lowering.operators.conv.depthwise import DEPTHWISE
 from xrelay.lowering.operators.conv.geometry import Convolution
 from xrelay.lowering.operators.conv.winograd import WINOGRAD
@@ -269,6 +269,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
                 replace(DIRECT, refusal=_blocks_refusal),
                 DIRECT_BLOCKED,
                 BLOCKED_TILES,
+                GATHERED_TILES,
                 DEPTHWISE,
                 *WINOGRAD,
             ),

@@ -55,13 +55,38 @@ CONVOLUTIONS = (
 )
 
 
-def convolutions(types: Types) -> Iterator[Case]:
-    """Convolutions of images in blocks of channels."""
-    for number, (window, channels, out, groups) in enumerate(CONVOLUTIONS):
+FIRST_LAYERS = (
+    (Window((9, 8), (7, 7), (2, 2), pads=(3, 3, 3, 3)), 3, 40, 1),
+    (Window((6, 21), (3, 3), (1, 2), (2, 1), (1, 0, 1, 2)), 5, 16, 1),
+    (Window((5, 18), (2, 4), pads=(0, 1, 1, 0)), 2, 33, 1),
+    (Window((7, 4), (1, 1), (1, 2)), 1, 16, 1),
+)
+"""Of images that are not in blocks."""
+
+
+def drawn(
+    name: str, table: Sequence[tuple[Window, int, int, int]], lanes: int | None, types: Types
+) -> Iterator[Case]:
+    """The convolutions of a table, of images with blocks of so many channels."""
+    for number, (window, channels, out, groups) in enumerate(table):
         source = turn(number, SOURCES)
-        conv = TypedConvolution(types, window, channels, out, groups, 16, 16, source)
+        conv = TypedConvolution(types, window, channels, out, groups, lanes, 16, source)
         terms = channels // groups * prod(window.taps)
-        yield Case("blocked-tiles", str(conv), bound(types, terms), conv.build)
+        yield Case(name, str(conv), bound(types, terms), conv.build)
+
+
+def convolutions(types: Types) -> Iterator[Case]:
+    """What windows read of images in blocks of channels is read where it lies."""
+    yield from drawn("blocked-tiles", CONVOLUTIONS, 16, types)
+
+
+def gathered(types: Types) -> Iterator[Case]:
+    """It is gathered, from images in blocks of channels and from others."""
+    yield from drawn("gathered-tiles", CONVOLUTIONS, 16, types)
+    yield from drawn("gathered-tiles", FIRST_LAYERS, None, types)
+
+
+TABLES = (products, convolutions, gathered)
 
 
 def check(found: Sequence[Case], target: str, threads: int) -> None:
@@ -70,7 +95,7 @@ def check(found: Sequence[Case], target: str, threads: int) -> None:
     assert not problem, problem
 
 
-@pytest.mark.parametrize("table", [products, convolutions], ids=lambda table: table.__name__)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
 @pytest.mark.parametrize("types", (*BYTES, *BFLOATS), ids="-".join)
 def test_agrees_with_the_interpreter(
     target: str, types: Types, table: Callable[[Types], Iterator[Case]]
@@ -118,7 +143,7 @@ def test_stated_tiles(target: str, tmp_path: Path) -> None:
         xrelay.compile(path, target=target, cache=False)
 
 
-@pytest.mark.parametrize("table", [products, convolutions], ids=lambda table: table.__name__)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
 def test_what_is_not_finite_spreads_no_further(
     target: str, table: Callable[[Types], Iterator[Case]]
 ) -> None:

@@ -69,7 +69,7 @@ COVERED: tuple[type[Operation], ...] = (
 )
 """The operators that there are cases of."""
 
-WITH_TILES = ("tile-registers", "blocked-tiles")
+WITH_TILES = ("tile-registers", "blocked-tiles", "gathered-tiles")
 """Implementations on targets that have tile registers."""
 
 ROUNDING = 2.0**-23

@@ -165,6 +165,7 @@ def test_operators_explain_themselves() -> None:
     assert {each.implementation.name: each.reason for each in selection.refusals} == {
         "direct": "images in blocks",
         "blocked-tiles": NO_TILES,
+        "gathered-tiles": NO_TILES,
         "depthwise": "not depthwise",
     }
     selection = explain_selection(
