@@ -6,7 +6,7 @@ Indices are i64, pointers are `!llvm.ptr`.
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
 
 from xdsl.dialects import arith, llvm, scf, vector
@@ -50,12 +50,24 @@ EXPONENT_BITS: dict[Attribute, int] = {f16: 5, f32: 8, f64: 11}
 """Of the types that are computed in, and of f16, which comparisons know."""
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A whole number of floating point: what is rounded to even, and what is added to it."""
+
+    unrounded: SSAValue
+    added: int
+    kind: Element
+    """The integers that it is one of."""
+
+
 @dataclass(eq=False)
 class KernelBuilder(IndexBuilder):
     """Appends control flow, memory accesses and arithmetic on lanes."""
 
     flushes_bfloat: bool = False
     """Whether what is subnormal becomes zero when it is rounded to bf16, as one instruction does."""
+    whole_numbers: dict[SSAValue, Whole] = field(default_factory=dict[SSAValue, Whole])
+    """Of integers that were converted from numbers of floating point, those numbers."""
 
     # -- control flow -------------------------------------------------------------------------
 

@@ -1,10 +1,20 @@
 """Conversion of values between element types, as `relay.cast` defines it."""
 
-from xdsl.dialects import arith, llvm, math
-from xdsl.dialects.builtin import BFloat16Type, IntegerType, bf16, f16, f32, i32, i64
+from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerType,
+    bf16,
+    f16,
+    f32,
+    i32,
+    i64,
+)
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import KernelBuilder, mangle
+from xrelay.lowering.emit.builder import KernelBuilder, Whole, mangle
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.index import lanes_of, with_lanes
 from xrelay.lowering.math.arithmetic import highest, lowest
@@ -15,6 +25,9 @@ from xrelay.lowering.math.half import (
     widen_bfloat,
     widen_half,
 )
+
+MOST_ADDED = 1 << 16
+"""To a rounded number, as the zero points of integers of 16 bits."""
 
 
 def convert(b: KernelBuilder, value: SSAValue, old: Element, new: Element) -> SSAValue:
@@ -74,21 +87,58 @@ def _clamped(b: KernelBuilder, value: SSAValue, old: Element, new: Element, lane
     """
     Integers of 8 or 16 bits, of which NaN is 0: floating point holds their bounds, and 32 bits what lies between.
     LLVM converts to them one number after the other.
+
+    Numbers that were rounded, as those are that are quantised, are clamped before, and rounded by the conversion.
     """
-    low, high = (b.constant(old.compute, float(end), lanes) for end in (lowest(new), highest(new)))
+    rounded = _rounded(value)
+    x, added = rounded or (value, 0)
+
+    def number(integer: float) -> SSAValue:
+        return b.constant(old.compute, float(integer - added), lanes)
+
     if new.signed:
-        value = b.select(b.is_nan(value), b.constant(old.compute, 0.0, lanes), value)
+        x = b.select(b.is_nan(x), number(0), x)
     # Of NaN and a number both give the number: 0, the lowest of unsigned integers.
-    value = b.insert(arith.MaxnumfOp(value, low)).result
-    value = b.insert(arith.MinnumfOp(value, high)).result
-    whole = b.insert(math.TruncOp(value)).result
-    # Beside this number the steps of the type are 1: the lowest bits of the sum are those of the integer.
+    x = b.insert(arith.MaxnumfOp(x, number(lowest(new)))).result
+    x = b.insert(arith.MinnumfOp(x, number(highest(new)))).result
+    if rounded is None:
+        x = b.insert(math.TruncOp(x)).result
+    # Beside this number the steps of the type are 1: the sum is rounded to even, and its lowest bits are the integer's.
     mantissa, bits = (52, i64) if old.bytes == 8 else (23, i32)
-    shifted = b.insert(
-        arith.AddfOp(whole, b.constant(old.compute, 1.5 * 2.0**mantissa, lanes))
-    ).result
-    digits = b.bitcast(shifted, with_lanes(bits, lanes))
-    return b.insert(llvm.TruncOp(digits, with_lanes(new.compute, lanes))).res
+    shift = b.constant(old.compute, 1.5 * 2.0**mantissa, lanes)
+    digits = b.bitcast(b.insert(arith.AddfOp(x, shift)).result, with_lanes(bits, lanes))
+    if added:
+        digits = b.insert(arith.AddiOp(digits, b.constant(bits, added, lanes))).result
+    result = b.insert(llvm.TruncOp(digits, with_lanes(new.compute, lanes))).res
+    b.whole_numbers[result] = Whole(x, added, new)
+    return result
+
+
+def _rounded(value: SSAValue) -> tuple[SSAValue, int] | None:
+    """What is rounded to even and the integer that is added to it, where a number is computed so."""
+    op, added = value.owner, 0.0
+    if isinstance(op, arith.AddfOp):
+        known = _known(op.rhs)
+        # The sum must be exact.
+        if known is None or not known.is_integer() or abs(known) > MOST_ADDED:
+            return None
+        op, added = op.lhs.owner, known
+    return (op.operand, int(added)) if isinstance(op, math.RoundEvenOp) else None
+
+
+def _known(value: SSAValue) -> float | None:
+    """The number of floating point in all lanes, where the code states it."""
+    op = value.owner
+    if isinstance(op, vector.BroadcastOp):
+        op = op.source.owner
+    match op:
+        case arith.ConstantOp(value=FloatAttr() as number):
+            return number.value.data
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as numbers) if numbers.is_splat():
+            number = numbers.get_values()[0]
+            return number if isinstance(number, float) else None
+        case _:
+            return None
 
 
 def _widened(b: KernelBuilder, value: SSAValue, old: Element) -> SSAValue:
@@ -106,6 +156,11 @@ def _to_float(
         # Whatever f32 rounds is infinite as f16; to bf16 ml_dtypes rounds twice as well.
         return convert(b, convert(b, value, old, wide(new)), wide(new), new)
     result = with_lanes(new.compute, lanes)
+    whole = b.whole_numbers.get(value)
+    if whole is not None and whole.kind == old and whole.unrounded.type == result:
+        # It was a number before. The sum with 0 has no negative zero.
+        rounded = b.insert(math.RoundEvenOp(whole.unrounded)).result
+        return b.insert(arith.AddfOp(rounded, b.constant(new.compute, whole.added, lanes))).result
     if old.signed:
         return b.insert(llvm.SIToFPOp(value, result)).result
     if old.bits < 64:

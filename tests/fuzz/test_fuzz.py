@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
@@ -234,16 +234,38 @@ def test_fuzzer(name: str) -> None:
     """What was found once stays mended, and a few cases find nothing new."""
     each = fuzzer(name)
     each.prepare()
-    seeds = sorted(path for path in (SEEDS / name).glob("*") if path.suffix == each.suffix)
+    found, told = findings_told()
+    with Pool(each, 1) as pool:
+        pool.run(seeds(SEEDS / name), told)
+        pool.run([Made(0, number) for number in range(each.quick)], told)
+        if name in READERS:
+            require_anything_read(pool)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.extensive
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in SEEDS.glob("*/slow")))
+def test_slow_seeds(name: str) -> None:
+    """Those whose check takes a second or more stay mended."""
+    found, told = findings_told()
+    with Pool(fuzzer(name), 1) as pool:
+        pool.run(seeds(SEEDS / name / "slow"), told)
+    assert not found, "\n".join(found)
+
+
+def seeds(folder: Path) -> list[bytes]:
+    """The inputs in a folder, of which there is one at least where there is a folder."""
+    found = [path.read_bytes() for path in sorted(folder.glob("*")) if path.is_file()]
+    assert found or not folder.exists()
+    return found
+
+
+def findings_told() -> tuple[list[str], Callable[[object, Verdict], None]]:
+    """Findings, and what is told them."""
     found: list[str] = []
 
     def told(case: object, verdict: Verdict) -> None:
         if verdict.is_finding:
             found.append(f"{case!r}: {verdict.signature}\n{verdict.detail}")
 
-    with Pool(each, 1) as pool:
-        pool.run([path.read_bytes() for path in seeds], told)
-        pool.run([Made(0, number) for number in range(each.quick)], told)
-        if name in READERS:
-            require_anything_read(pool)
-    assert not found, "\n".join(found)
+    return found, told
