@@ -90,6 +90,7 @@ pages: $(VENV)/installed-test
 	$(BIN)/python tests/conformance/parity.py
 	$(BIN)/python tests/conformance/onnx_table.py
 	$(BIN)/python tests/support/choices.py
+	$(BIN)/python tests/support/kernel_sizes.py
 	$(BIN)/xrelay ops --markdown > docs/operators.md
 	$(BIN)/xrelay passes --markdown > docs/passes.md
 

@@ -21,7 +21,7 @@ from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.program.program import lower_function
+from xrelay.lowering.program.program import Program, lower_function
 from xrelay.options import CompileOptions
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.model import Model
@@ -194,22 +194,27 @@ class Graph:
     def code(
         self, target: str, threads: int = 1, excluded: frozenset[str] = frozenset()
     ) -> ModelCode:
+        """The code of the fused graph, without the implementations that `excluded` names."""
+        program = self.program(target, threads, excluded)
+        return build(program, "test", CompileOptions(threads, target))
+
+    def program(
+        self, target: str, threads: int = 1, excluded: frozenset[str] = frozenset()
+    ) -> Program:
         """
-        The code of the fused graph, without the implementations that `excluded` names. The
-        passes that simplify programs do not run: they would replace the operators under test.
-        Operators without kernels are replaced, though; layouts stay as they are when something is
-        excluded, because implementations are chosen by them.
+        The kernels of the fused graph. The passes that simplify programs do not run: they would
+        replace the operators under test. Operators without kernels are replaced, though; layouts
+        stay as they are when something is excluded, because implementations are chosen by them.
         """
-        module, options = self.module().clone(), CompileOptions(threads, target)
+        module = self.module().clone()
         legalization = [
             each
             for each in LEGALIZATION
             if not (excluded and isinstance(each, LegalizeLayoutsPass))
         ]
         run_passes(module, [*legalization, FuseOpsPass()])
-        chosen = replace(kernel_options(options), excluded=excluded)
-        program = lower_function(entry_function(module), chosen)
-        return build(program, "test", options)
+        options = replace(kernel_options(CompileOptions(threads, target)), excluded=excluded)
+        return lower_function(entry_function(module), options)
 
     def flat_outputs(self) -> list[Output]:
         """The outputs, one for each tensor of a tuple."""

@@ -1,0 +1,59 @@
+"""
+How much code the kernels of operators are: `kernel_sizes.txt`, which a change of their code changes.
+
+`python tests/support/kernel_sizes.py` writes it anew, as `make pages` does: the difference shows which kernels a
+change makes longer or shorter, and what loops and accesses to memory it adds.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+from cases.kernel import Case
+from cases.operators import CASES, ONE_DTYPE
+from cases.tensor import TABLES
+from graphs import Graph
+from xdsl.dialects import llvm, scf
+from xdsl.ir import Operation
+
+FILE = Path(__file__).parents[1] / "unit" / "lowering" / "kernel_sizes.txt"
+TARGET, THREADS = "x86-64-v3", 2
+
+KINDS: dict[type[Operation], str] = {
+    scf.ForOp: "loops",
+    scf.WhileOp: "loops",
+    scf.IfOp: "branches",
+    llvm.LoadOp: "loads",
+    llvm.StoreOp: "stores",
+    llvm.ShuffleVectorOp: "shuffles",
+}
+
+
+def all_cases() -> dict[str, Case]:
+    """Those of f32 and no dtype."""
+    tensors = {name: case for table in TABLES for name, case in table.cases.items()}
+    found = {name: CASES[name] for name in ONE_DTYPE}
+    return found | {name: case for name, case in tensors.items() if name.endswith("-float32")}
+
+
+def size(case: Case) -> str:
+    """The numbers of steps, of operations, of some kinds of them, and of implementations; memory."""
+    g = Graph()
+    case(g)
+    program = g.program(TARGET, THREADS)
+    counts = Counter(KINDS.get(type(op), "others") for op in program.module.walk())
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in dict.fromkeys(KINDS.values()))
+    used = Counter(choice.implementation.name for step in program.steps for choice in step.choices)
+    ways = ", ".join(f"{count} {name}" for name, count in sorted(used.items()))
+    return (
+        f"{len(program.steps)} steps, {program.workspace_bytes} bytes of workspace; {counts.total()} operations, "
+        f"of these {kinds}; {ways or 'no choices'}"
+    )
+
+
+def text() -> str:
+    """A line for each case."""
+    return "".join(f"{name}: {size(case)}\n" for name, case in sorted(all_cases().items()))
+
+
+if __name__ == "__main__":
+    FILE.write_text(text())
