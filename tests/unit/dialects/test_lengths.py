@@ -237,3 +237,34 @@ def test_numbers_that_code_reads_together_follow_one_another() -> None:
     assert place_of(a) == alone and place_of(a, 3, b) == together
     assert scope.table[alone] == polynomial(a)
     assert scope.table[together : together + 3] == [polynomial(a), polynomial(3), polynomial(b)]
+
+
+USES: dict[str, Callable[[int], object]] = {
+    "power": lambda n: n**2,
+    "exponent": lambda n: 2**n,
+    "real quotient": lambda n: n / 4,
+    "real divisor": lambda n: 9 / n,
+    "shift by it": lambda n: 1 << n,
+    "shift back by it": lambda n: 640 >> n,
+    "index": lambda n: [1, 2][n],
+    "float": float,
+    "round": round,
+    "bits": lambda n: n.bit_length(),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_what_needs_the_number_pins_it(use: str) -> None:
+    scope = Scope()
+    n, _ = symbol(scope, "n", 6), symbol(scope, "m", 7)
+    with pytest.raises(Pinned, match="n"):
+        USES[use](n)
+    assert scope.pinned == {0}
+
+
+def test_shifts_by_numbers_pin_nothing() -> None:
+    scope = Scope()
+    n = symbol(scope, "n", 6)
+    assert polynomial(n << 2) == polynomial(n * 4)
+    assert polynomial(n >> 1) == polynomial(n // 2)
+    assert not scope.pinned

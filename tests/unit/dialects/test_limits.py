@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
 from xdsl.utils.exceptions import PassFailedException
 
 import xrelay
@@ -15,6 +15,7 @@ from xrelay.analysis.facts.program_size import expanded_size, program_size
 from xrelay.compiler import context, parse_program, read_model, relay_passes, run_passes
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.limits import Limits
+from xrelay.dialects.shapes import MOST_ELEMENTS, is_addressable
 from xrelay.errors import CompileError
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.interpreters.constants import constant_array
@@ -274,3 +275,12 @@ def test_bytes_have_units(cmd: Command, inside: Path) -> None:
     result = cmd(*run, "2Q")
     assert (result.code, result.out) == (2, "")
     assert "argument --max-bytes: '2Q' is not a number of bytes, such as 5000" in result.err
+
+
+def test_arrays_have_no_more_dimensions() -> None:
+    """Than 64, as those of NumPy, and no more elements than processors address."""
+    fits = {rank: is_addressable(TensorType(f32, [1] * rank)) for rank in (0, 63, 64, 65)}
+    assert fits == {0: True, 63: True, 64: True, 65: False}
+    for length, has_room in ((MOST_ELEMENTS, True), (MOST_ELEMENTS + 1, False)):
+        # Beside a dimension of 0 the others count.
+        assert is_addressable(TensorType(f32, [0, length])) == has_room

@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
 from xdsl.ir import Block, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.lowering.emit.strategy import Selection, Site
@@ -71,3 +72,20 @@ def test_what_is_computed_number_by_number(
 
 def test_one_block_need_not_be_whole_words() -> None:
     assert selection(1, 20, 30).chosen.name == "streamed-blocks"
+
+
+@pytest.mark.parametrize(("size", "problem"), [(1, None), (0, "'block_size' is 0"), (-1, "is -1")])
+def test_sizes_of_blocks(size: int, problem: str | None) -> None:
+    blocks = 16 // max(size, 1)
+    types = [
+        TensorType(f32, [2, 16]),
+        TensorType(ui8, [3, 8]),
+        TensorType(f32, [3, blocks]),
+        TensorType(ui8, [3, blocks]),
+    ]
+    args = Block(arg_types=types).args
+    if problem is None:
+        QnnDenseBlocksOp(*args, block_size=size).verify()
+    else:
+        with pytest.raises(VerifyException, match=problem):
+            QnnDenseBlocksOp(*args, block_size=size).verify()

@@ -373,3 +373,13 @@ def test_the_whole_model_goes_to_engines_that_take_it() -> None:
     assert len(Whole(refuses, takes_onnx=True).candidates(named, "engine")) == 1
     assert Whole(refuses, takes_onnx=True).candidates(plain, "engine") == []
     assert Whole(refuses).candidates(named, "engine") == []
+
+
+@pytest.mark.parametrize(("version", "written"), [(3, 4), (4, 4), (7, 7)])
+def test_initializers_are_no_inputs_of_a_part(version: int, written: int) -> None:
+    """Which they are before version 4 of the format."""
+    network = quantised()
+    network.ir_version = version
+    original = part_of(with_label(candidates(network), "nn.conv2d"))[1]
+    assert original is not None
+    assert original.model().ir_version == written

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, TupleType, f32, i8, i32
 from xdsl.parser import Parser
@@ -25,7 +27,7 @@ from xrelay.dialects.tensor.unary import ReluOp, TanhOp
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.tools import reduction
 from xrelay.tools.errors import BAD_INPUT, FAILED
-from xrelay.tools.instruments import FusedKind, fused_kinds
+from xrelay.tools.instruments import FusedKind, fused_kinds, statistics_table
 from xrelay.tools.opt import XRelayOptMain
 from xrelay.tools.semantics import KINDS, KnownValues, input_of, is_same, repeating_functions
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
@@ -438,6 +440,9 @@ def test_statistics(opt_cmd: Command) -> None:
         FusedKind(1, OpPatternKind.BROADCAST): 3,
         FusedKind(1, OpPatternKind.ELEMWISE): 2,
     }
+    console = Console(record=True, width=120, file=StringIO())
+    console.print(statistics_table("fuse-ops", kinds))
+    assert rows(console.export_text()) == [["1", "2", "3", "2", "7"], ["all", "2", "3", "2", "7"]]
 
 
 @pytest.mark.parametrize("options", [(), ("--timing",)], ids=str)

@@ -569,3 +569,22 @@ def test_patterns_that_nest_too_deeply() -> None:
         value, pattern = op.result, is_op("nn.relu")(pattern)
     with pytest.raises(DiagnosticException, match="nests too deeply .*, found 2001"):
         match(pattern, value)
+
+
+def test_patterns_print_as_they_are_written() -> None:
+    x, any_tuple = is_var("x"), is_tuple(None)
+    shown = {
+        "fn(…) {*}": is_function(None, wildcard()),
+        "fn(is_var('x'), *) {nn.relu(*)}": is_function(
+            (x, wildcard()), is_op("nn.relu")(wildcard())
+        ),
+        "(is_var('x'), is_constant())": is_tuple((x, is_constant())),
+        "(…)[1]": is_tuple_get_item(any_tuple, 1),
+        "(…)[…]": is_tuple_get_item(any_tuple),
+        "is_if(is_var('x'), *, is_var())": is_if(x, wildcard(), is_var()),
+        "is_let(is_var('x'), *, is_constant())": is_let(x, wildcard(), is_constant()),
+        "(add(*, *) | is_number(2.0))": is_op("add")(wildcard(), wildcard()) | is_number(2.0),
+        "is_number()": is_number(),
+        "ReluOp or ExpOp(*)": is_op((ReluOp, ExpOp))(wildcard()),
+    }
+    assert {str(pattern): pattern for pattern in shown.values()} == shown
