@@ -21,7 +21,8 @@ help:
 	@echo "make unit    the tests of make test without ruff and pyright"
 	@echo "make lit     the FileCheck tests alone, as xDSL runs its own: a process for each command"
 	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
-	@echo "make pages   docs/operators.md and docs/passes.md anew, with the counts of records that passes agree with"
+	@echo "make pages   docs/operators.md and docs/passes.md anew, with the counts of records that passes agree with, and what"
+	@echo "             is on record of choices of implementations and sizes of kernels"
 	@echo "make constraints  newer versions in constraints.txt"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
 
