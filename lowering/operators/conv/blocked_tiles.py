@@ -1,9 +1,10 @@
 """
 Convolution with blocked channels in the tile registers of AMX, on the images and panels of `blocked`.
 
-`blocked-tiles` reads images where they lie: a product of tiles takes one block of input channels at one tap of the
-window: 16 channels, 8 steps of bf16 or 4 of bytes, where tiles could hold 16. Each register of the image has
-neighbouring positions of one row.
+`blocked-tiles` reads images where they lie: a product of tiles takes one block of input channels, at as many
+neighbouring taps of a row of the window as divide into equal parts that fit. For windows of one column these are 16
+channels, 8 steps of bf16 or 4 of bytes, where tiles could hold 16. Each register of the image has neighbouring
+positions of one row.
 
 `gathered-tiles` first brings together what the windows of a block of positions read, so that tiles are full: 64 bytes
 of each window after the other, also of windows in different rows. It is read by all panels of output channels, and pays for many. What lies together in
@@ -11,8 +12,9 @@ an image is a *piece*: the channels of a block at a tap, or in the first layer o
 taps of a row.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import ClassVar, Self
 
@@ -59,6 +61,10 @@ from xrelay.lowering.operators.conv.geometry import Convolution
 
 GATHER_CYCLES = 1.0
 """To copy a piece of a window."""
+FAR_ROW_CYCLES = 2.0
+"""To write, and to read for a panel, a row of windows that do not stay in the first-level cache."""
+TOGETHER = 8
+"""Rows of a tile that are read before they are written."""
 
 
 def _dot(conv: Convolution, target: Target) -> TileDot | None:
@@ -83,14 +89,21 @@ class _TilePlan(BlockedPlan):
         return cls(conv, target, dot)
 
     @property
+    def row_steps(self) -> int:
+        """Steps that lie together in an image: a block of input channels, at all taps of a row without gaps."""
+        columns = self.conv.taps[1] if self.conv.dilation[1] == 1 else 1
+        return columns * self.lanes // self.dot.group
+
+    @property
     def round_steps(self) -> int:
-        """Steps of a product of tiles: a block of input channels."""
-        return self.lanes // self.dot.group
+        """Steps of a product of tiles: the largest equal parts of what lies together."""
+        return max(steps for steps in range(1, ROWS + 1) if self.row_steps % steps == 0)
 
     @property
     def rounds(self) -> int:
         """How many products of tiles give a sum."""
-        return self.conv.depth // self.lanes * prod(self.conv.taps)
+        steps = self.lanes // self.dot.group * prod(self.conv.taps)
+        return self.conv.depth // self.lanes * steps // self.round_steps
 
     def tiling(self, *, flat: bool) -> Tiling:
         """The cheapest, of an image or of one that is seen as one long row."""
@@ -145,9 +158,14 @@ class _GatheredPlan(_TilePlan):
         return ROW_BYTES // self.dot.image.bytes
 
     @property
+    def in_row(self) -> int:
+        """Pieces in a row of a tile."""
+        return self.row // self.piece
+
+    @property
     def rounds(self) -> int:
         """How many products of tiles give a sum."""
-        return blocks(self.pieces * self.piece, self.row)
+        return blocks(self.pieces, self.in_row)
 
     def elements(self, tiling: Tiling) -> int:
         """How many are gathered for a tile."""
@@ -157,10 +175,14 @@ class _GatheredPlan(_TilePlan):
         """What an image takes: windows are gathered once for the panels of each width."""
         conv, tiling = self.conv.likely, self.tiling(flat=flat)
         height, width = conv.extents(flat=flat)
-        positions = blocks(height, tiling.rows) * blocks(width, tiling.columns) * tiling.positions
-        pieces = self.rounds * (self.row // self.piece)
-        shapes = len(panel_parts(conv.out_blocks, tiling.vectors))
-        return tiling.cycles + GATHER_CYCLES * positions * pieces * shapes
+        rows = blocks(height, tiling.rows) * blocks(width, tiling.columns) * tiling.positions
+        rows *= self.rounds
+        parts = panel_parts(conv.out_blocks, tiling.vectors)
+        cycles = tiling.cycles + GATHER_CYCLES * rows * self.in_row * len(parts)
+        if self.elements(tiling) * self.dot.image.bytes > self.target.l1_bytes // 2:
+            panels = sum(count for _, count, _ in parts)
+            cycles += FAR_ROW_CYCLES * rows * (panels + len(parts))
+        return cycles
 
 
 def _unfit(site: Site, conv: Convolution) -> str | None:
@@ -203,13 +225,15 @@ class _TileCode(BlockedCode):
     def operands(self, where: TileAt) -> TileOperands:
         """What is multiplied for a tile."""
         plan, conv, step = self.plan, self.plan.conv, self.weights.step
-        strides = self.image.format.strides
-        block = plan.round_steps * step
-        row = conv.taps[1] * block
+        strides, (rows, columns) = self.image.format.strides, conv.taps
+        together, steps = plan.row_steps * step, plan.round_steps
+        pieces = columns * (plan.lanes // plan.dot.group) // plan.row_steps
+        row = pieces * together
         loops = [
-            DepthLoop(conv.depth // plan.lanes, strides[1], conv.taps[0] * row),
-            DepthLoop(conv.taps[0], conv.dilation[0] * strides[2], row),
-            DepthLoop(conv.taps[1], conv.dilation[1] * strides[3], block),
+            DepthLoop(conv.depth // plan.lanes, strides[1], rows * row),
+            DepthLoop(rows, conv.dilation[0] * strides[2], row),
+            DepthLoop(pieces, conv.dilation[1] * strides[3], together),
+            DepthLoop(plan.row_steps // steps, steps * plan.dot.group, steps * step),
         ]
         image, weights = self.first_window(where), self.first_weights(where)
         return TileOperands(plan.dot, image, weights, loops, self.position_steps, step)
@@ -240,48 +264,65 @@ class _GatheredCode(_TileCode):
         return TileOperands(plan.dot, where.windows, self.first_weights(where), [loop], steps, step)
 
     def gather(self, where: TileAt) -> None:
-        """Copies the windows of a tile, a piece of all positions after the other."""
-        b, plan, conv, bits = self.ctx.b, self.plan, self.plan.conv, self.bits
-        assert where.windows is not None
-        image, windows, tiling = self.first_window(where), where.windows, where.tiling
-        strides, (vertical, horizontal) = self.image.format.strides, self.position_steps
-        in_row = plan.row // plan.piece
-
-        def target(number: Index) -> SSAValue:
-            """Where the pieces of a number lie."""
-            round_ = b.mul(b.div(number, in_row), tiling.positions * plan.row)
-            return b.address(
-                windows, b.add(round_, b.mul(b.mod(number, in_row), plan.piece)), bits.storage
-            )
-
-        def copy(indices: tuple[Index, ...]) -> None:
-            block, row, column = indices
-            _, rows, columns = plan.places
-            first = b.mul(block, strides[1])
-            first = b.add(first, b.mul(row, conv.dilation[0] * strides[2]))
-            first = b.add(first, b.mul(column, conv.dilation[1] * strides[3]))
-            source = b.address(image, first, bits.storage)
-            place = target(b.add(b.mul(b.add(b.mul(block, rows), row), columns), column))
-            for y in range(tiling.rows):
-                for x in range(tiling.columns):
-                    piece = b.load(source, y * vertical + x * horizontal, bits, plan.piece)
-                    b.store(place, (y * tiling.columns + x) * plan.row, bits, self.counted(piece))
-
-        b.loop_nest(plan.places, copy)
-        zero = b.constant(bits.compute, 0, plan.piece)
-        for number in range(plan.pieces, plan.rounds * in_row):
-            place = target(number)
-            for position in range(tiling.positions):
-                b.store(place, position * plan.row, bits, zero)
-
-    def counted(self, piece: SSAValue) -> SSAValue:
-        """A piece with zeros for the taps that only fill up its last group."""
+        """Copies the windows of a tile, a row of tiles of all positions after the other."""
         b, plan = self.ctx.b, self.plan
-        count = plan.piece if plan.lanes > 1 else plan.conv.taps[1]
-        if count == plan.piece:
-            return piece
-        zero = b.constant(self.bits.compute, 0, plan.piece)
-        return b.merge(piece, zero, [i if i < count else plan.piece for i in range(plan.piece)])
+        whole, rest = divmod(plan.pieces, plan.in_row)
+        with b.loop(0, whole) as number:
+            self.gather_row(where, number, plan.in_row)
+        if rest:
+            self.gather_row(where, whole, rest)
+
+    def gather_row(self, where: TileAt, number: Index, count: int) -> None:
+        """Copies so many pieces of each window into a row of tiles, and zeros behind them."""
+        b, plan, bits, tiling = self.ctx.b, self.plan, self.bits, where.tiling
+        assert where.windows is not None
+        image, (vertical, horizontal) = self.first_window(where), self.position_steps
+        first = b.mul(number, plan.in_row)
+        sources = [
+            b.address(image, self.piece_offset(b.add(first, i)), bits.storage) for i in range(count)
+        ]
+        target = b.address(where.windows, b.mul(number, tiling.positions * plan.row), bits.storage)
+        places = list(product(range(tiling.rows), range(tiling.columns)))
+        # Loads that follow stores may have to wait for them: their addresses look alike.
+        for start in range(0, len(places), TOGETHER):
+            rows = [
+                self.joined(
+                    [
+                        b.load(source, y * vertical + x * horizontal, bits, plan.piece)
+                        for source in sources
+                    ]
+                )
+                for y, x in places[start : start + TOGETHER]
+            ]
+            for i, row in enumerate(rows, start):
+                b.store(target, i * plan.row, bits, row)
+
+    def piece_offset(self, number: Index) -> Index:
+        """How far a piece lies behind the beginning of its window."""
+        b, conv, strides = self.ctx.b, self.plan.conv, self.image.format.strides
+        _, rows, columns = self.plan.places
+        block, tap = b.div(number, rows * columns), b.mod(number, rows * columns)
+        row, column = b.div(tap, columns), b.mod(tap, columns)
+        offset = b.mul(block, strides[1])
+        offset = b.add(offset, b.mul(row, conv.dilation[0] * strides[2]))
+        return b.add(offset, b.mul(column, conv.dilation[1] * strides[3]))
+
+    def joined(self, pieces: Sequence[SSAValue]) -> SSAValue:
+        """A row of a tile: pieces, zeros for the taps that only fill up their last groups, and zeros behind them."""
+        b, plan = self.ctx.b, self.plan
+        parts, lanes = list(pieces), plan.piece
+        zero = b.constant(self.bits.compute, 0, lanes)
+        parts += [zero] * (plan.in_row - len(parts))
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [b.merge(one, other, range(2 * lanes)) for one, other in pairs]
+            lanes *= 2
+        counted = plan.piece if plan.lanes > 1 else plan.conv.taps[1]
+        if counted == plan.piece:
+            return parts[0]
+        zero = b.constant(self.bits.compute, 0, lanes)
+        mask = [i if i % plan.piece < counted else lanes + i for i in range(lanes)]
+        return b.merge(parts[0], zero, mask)
 
     @property
     def position_bytes(self) -> int:
