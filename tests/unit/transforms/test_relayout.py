@@ -257,6 +257,8 @@ FOLLOWERS: Mapping[str, tuple[str, Follower]] = {
     "stop_fusion": ("nb", lambda g, x: StopFusionOp(x)),
     "slices": ("nb", lambda g, x: StridedSliceOp(x, [0, 2, 1], [2, 4, 4], [1, 1, 2])),
     "slices of axes": ("nb", lambda g, x: StridedSliceOp(x, [2, 0], [4, 3], axes=[1, -1])),
+    "slices with fewer begins": ("nb", lambda g, x: StridedSliceOp(x, [1], [2, 2])),
+    "slices with fewer ends": ("nb", lambda g, x: StridedSliceOp(x, [0, 2], [2])),
     "slices by size": (
         "nb",
         lambda g, x: StridedSliceOp(x, [0, 2], [2, -1], slice_mode="size"),
