@@ -52,12 +52,13 @@ EXPONENT_BITS: dict[Attribute, int] = {f16: 5, f32: 8, f64: 11}
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number of floating point: what is rounded to even, and what is added to it."""
+    """A whole number of floating point, in a sum whose lowest bits it is."""
 
-    unrounded: SSAValue
-    added: int
+    sum: SSAValue
+    other: float
+    """What else is in the sum."""
     kind: Element
-    """The integers that it is one of."""
+    """The integers that the number is one of."""
 
 
 @dataclass(eq=False)

@@ -15,7 +15,8 @@ whole depth would not stay in the cache, the sums wait in memory:
         for tile of the block:
             hand it to the sink
 
-Where the positions of a block are gathered, a task has all its panels:
+Where the positions of a block are gathered, a task has all panels, or the share of a thread if there are fewer blocks
+than threads:
 
         for tile of the block:
             gather what its positions read
@@ -253,11 +254,11 @@ def emit_tiles(
     gather = tile.gather if isinstance(tile, SumsInMemory) else None
     for each, panels in pieces:
         count = _tiles_per_block(ctx, each, panels.count if gather is None else 1)
-        # With parts of the depth, a task has all panels that one thread computes; so it has of few gathered blocks.
-        few = gather is not None and likely(each.tiles) < count * ctx.team.size
-        together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 or few else 1
-        if gather is not None and not few:
-            together = panels.count
+        # With parts of the depth, a task has all panels that one thread computes.
+        together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
+        if gather is not None:
+            few = likely(prod(each.batch) * blocks(each.tiles, count)) < ctx.team.size
+            together = blocks(panels.count, ctx.team.size) if few else panels.count
         code = _Tiles(
             ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, panels, count
         )  # fmt: skip

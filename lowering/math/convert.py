@@ -105,12 +105,13 @@ def _clamped(b: KernelBuilder, value: SSAValue, old: Element, new: Element, lane
         x = b.insert(math.TruncOp(x)).result
     # Beside this number the steps of the type are 1: the sum is rounded to even, and its lowest bits are the integer's.
     mantissa, bits = (52, i64) if old.bytes == 8 else (23, i32)
-    shift = b.constant(old.compute, 1.5 * 2.0**mantissa, lanes)
-    digits = b.bitcast(b.insert(arith.AddfOp(x, shift)).result, with_lanes(bits, lanes))
+    shift = 1.5 * 2.0**mantissa
+    shifted = b.insert(arith.AddfOp(x, b.constant(old.compute, shift, lanes))).result
+    digits = b.bitcast(shifted, with_lanes(bits, lanes))
     if added:
         digits = b.insert(arith.AddiOp(digits, b.constant(bits, added, lanes))).result
     result = b.insert(llvm.TruncOp(digits, with_lanes(new.compute, lanes))).res
-    b.whole_numbers[result] = Whole(x, added, new)
+    b.whole_numbers[result] = Whole(shifted, shift - added, new)
     return result
 
 
@@ -157,10 +158,10 @@ def _to_float(
         return convert(b, convert(b, value, old, wide(new)), wide(new), new)
     result = with_lanes(new.compute, lanes)
     whole = b.whole_numbers.get(value)
-    if whole is not None and whole.kind == old and whole.unrounded.type == result:
-        # It was a number before. The sum with 0 has no negative zero.
-        rounded = b.insert(math.RoundEvenOp(whole.unrounded)).result
-        return b.insert(arith.AddfOp(rounded, b.constant(new.compute, whole.added, lanes))).result
+    if whole is not None and whole.kind == old and whole.sum.type == result:
+        # It was a number before. The difference is exact, and no negative zero.
+        other = b.constant(new.compute, whole.other, lanes)
+        return b.insert(arith.SubfOp(whole.sum, other)).result
     if old.signed:
         return b.insert(llvm.SIToFPOp(value, result)).result
     if old.bits < 64:

@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from guard_pages import guarded_run
-from onnx import ModelProto, numpy_helper, parser
+from onnx import ModelProto, helper, numpy_helper, parser
 from raw_calls import RawCode
 
 import xrelay
@@ -332,7 +332,16 @@ def check(model: ModelProto, code: ModelCode, lengths: Mapping[str, int]) -> Non
         [lengths.get(dim.dim_param, dim.dim_value) for dim in value.type.tensor_type.shape.dim]
         for value in model.graph.input
     ]
-    arrays = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    kinds = [
+        helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        for value in model.graph.input
+    ]
+    arrays = [
+        random.integers(0, 256, shape, np.uint8)
+        if kind == np.uint8
+        else random.standard_normal(shape).astype(kind)
+        for shape, kind in zip(shapes, kinds, strict=True)
+    ]
     given = {value.name: each for value, each in zip(model.graph.input, arrays, strict=True)}
     wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, given)
     served = at_shapes(code, arrays)
@@ -408,3 +417,20 @@ def test_convolutions_of_bytes(target: str) -> None:
             (found,) = compiled.run({"x": x}).values()
             (wanted,) = session.run(None, {"x": x})
             np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("out", [24, 256])
+@pytest.mark.parametrize("target", ["x86-64-v4-vnni", "x86-64-v4-amx"], indirect=True)
+def test_images_without_pads_are_read_to_their_end(target: str, out: int) -> None:
+    """And not beyond, where rows of windows of 3 taps are read as groups of 4."""
+    model = model_of(
+        f"""image (uint8[1, 3, h, w] x) => (int32[1, {out}, p, q] y) {{
+            y = ConvInteger <strides = [2, 2]> (x, v)
+        }}"""
+    )
+    weights = np.random.default_rng(0).integers(-128, 128, (out, 3, 3, 3), np.int8)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "v"))
+    for threads in (1, 2):
+        code = open_code(model, {"h": 64, "w": 64}, CompileOptions(threads, target))
+        for h, w in ((63, 63), (64, 65), (62, 64), (5, 3)):
+            check(model, code, {"h": h, "w": w})

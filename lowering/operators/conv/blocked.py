@@ -75,16 +75,11 @@ class BlockedPlan:
 
     @property
     def halo(self) -> Halo:
-        """How far the windows reach beyond the images."""
-        return replace(self.conv, taps=self.taps).halo
-
-    @property
-    def steps(self) -> int:
-        """How many steps give an element of the result."""
-        if self.lanes == 1:
-            return self.conv.depth * self.taps[0] * self.dot.steps(self.taps[1])
-        whole, rest = divmod(self.conv.depth, self.lanes)
-        return (whole * self.dot.steps(self.lanes) + self.dot.steps(rest)) * prod(self.taps)
+        """How far the windows reach beyond the images, with the taps that fill up their last groups."""
+        top, left, bottom, right = self.conv.pads
+        # Of open sizes the pad is what says how far that may be.
+        pads = top, left, bottom, right + self.taps[1] - self.conv.taps[1]
+        return replace(self.conv, taps=self.taps, pads=pads).halo
 
     @property
     def spacing(self) -> Spacing:
@@ -104,6 +99,14 @@ class _Plan(BlockedPlan):
         dot = _dot(conv, target)
         assert dot is not None
         return _Plan(conv, target, dot)
+
+    @property
+    def steps(self) -> int:
+        """How many steps give an element of the result."""
+        if self.lanes == 1:
+            return self.conv.depth * self.taps[0] * self.dot.steps(self.taps[1])
+        whole, rest = divmod(self.conv.depth, self.lanes)
+        return (whole * self.dot.steps(self.lanes) + self.dot.steps(rest)) * prod(self.taps)
 
     @property
     def depth_parts(self) -> int:

@@ -1,15 +1,15 @@
 """
 Convolution with blocked channels in the tile registers of AMX, on the images and panels of `blocked`.
 
-`blocked-tiles` reads images where they lie: a product of tiles takes one block of input channels, at as many
-neighbouring taps of a row of the window as divide into equal parts that fit. For windows of one column these are 16
+`blocked-tiles` reads images where they lie. What lies together of a window, a block of input channels at all taps of a
+row, is cut into the largest equal parts that fit into a row of a tile: for windows of one column one part of 16
 channels, 8 steps of bf16 or 4 of bytes, where tiles could hold 16. Each register of the image has neighbouring
 positions of one row.
 
 `gathered-tiles` first brings together what the windows of a block of positions read, so that tiles are full: 64 bytes
-of each window after the other, also of windows in different rows. It is read by all panels of output channels, and pays for many. What lies together in
-an image is a *piece*: the channels of a block at a tap, or in the first layer of a network, where images are NCHW, the
-taps of a row.
+of each window after the other, also of windows in different rows. All panels of output channels read it, and it pays
+for many. What lies together in an image is a *piece* here: the channels of a block at a tap, or in the first layer of
+a network, where images are NCHW, the taps of a row.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ from xrelay.lowering.loops.tile_registers import (
     tile_dot_of,
 )
 from xrelay.lowering.loops.tiles import Gather, SumsInMemory, TileAt, converted, emit_tiles
-from xrelay.lowering.loops.tiling import Tiling, panel_parts
+from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
 from xrelay.lowering.operators.conv.blocked import (
     FLAT,
     IMAGE,
@@ -63,7 +63,7 @@ GATHER_CYCLES = 1.0
 """To copy a piece of a window."""
 FAR_ROW_CYCLES = 2.0
 """To write, and to read for a panel, a row of windows that do not stay in the first-level cache."""
-TOGETHER = 8
+ROWS_AT_ONCE = 8
 """Rows of a tile that are read before they are written."""
 
 
@@ -171,6 +171,13 @@ class _GatheredPlan(_TilePlan):
         """How many are gathered for a tile."""
         return self.rounds * tiling.positions * self.row
 
+    def gathered_bytes(self, tiling: Tiling, positions: int) -> int:
+        """What is gathered for a block of tiles."""
+        each = self.rounds * ROW_BYTES
+        weights = self.rounds * ROWS * ROW_BYTES * self.conv.out_blocks
+        block = positions_per_block(self.target, each, positions, weights)
+        return max(block, tiling.positions) * each
+
     def cycles(self, *, flat: bool) -> float:
         """What an image takes: windows are gathered once for the panels of each width."""
         conv, tiling = self.conv.likely, self.tiling(flat=flat)
@@ -179,7 +186,7 @@ class _GatheredPlan(_TilePlan):
         rows *= self.rounds
         parts = panel_parts(conv.out_blocks, tiling.vectors)
         cycles = tiling.cycles + GATHER_CYCLES * rows * self.in_row * len(parts)
-        if self.elements(tiling) * self.dot.image.bytes > self.target.l1_bytes // 2:
+        if self.gathered_bytes(tiling, height * width) > self.target.l1_bytes // 2:
             panels = sum(count for _, count, _ in parts)
             cycles += FAR_ROW_CYCLES * rows * (panels + len(parts))
         return cycles
@@ -208,8 +215,9 @@ def _gathered_refusal(site: Site) -> str | None:
     if unfit is not None:
         return unfit
     plan = _GatheredPlan.of(conv, site.target)
-    together = conv.data_lanes is not None or conv.dilation[1] == 1
-    return unless(together and plan.row % plan.piece == 0, "pieces of windows do not fill rows")
+    lies_together = plan.lanes % plan.dot.group == 0 if plan.lanes > 1 else conv.dilation[1] == 1
+    whole = lies_together and plan.row % plan.piece == 0
+    return unless(whole, "pieces of windows do not fill rows")
 
 
 @dataclass(frozen=True)
@@ -226,13 +234,13 @@ class _TileCode(BlockedCode):
         """What is multiplied for a tile."""
         plan, conv, step = self.plan, self.plan.conv, self.weights.step
         strides, (rows, columns) = self.image.format.strides, conv.taps
-        together, steps = plan.row_steps * step, plan.round_steps
+        piece, steps = plan.row_steps * step, plan.round_steps
         pieces = columns * (plan.lanes // plan.dot.group) // plan.row_steps
-        row = pieces * together
+        row = pieces * piece
         loops = [
             DepthLoop(conv.depth // plan.lanes, strides[1], rows * row),
             DepthLoop(rows, conv.dilation[0] * strides[2], row),
-            DepthLoop(pieces, conv.dilation[1] * strides[3], together),
+            DepthLoop(pieces, conv.dilation[1] * strides[3], piece),
             DepthLoop(plan.row_steps // steps, steps * plan.dot.group, steps * step),
         ]
         image, weights = self.first_window(where), self.first_weights(where)
@@ -267,8 +275,9 @@ class _GatheredCode(_TileCode):
         """Copies the windows of a tile, a row of tiles of all positions after the other."""
         b, plan = self.ctx.b, self.plan
         whole, rest = divmod(plan.pieces, plan.in_row)
-        with b.loop(0, whole) as number:
-            self.gather_row(where, number, plan.in_row)
+        if whole:
+            with b.loop(0, whole) as number:
+                self.gather_row(where, number, plan.in_row)
         if rest:
             self.gather_row(where, whole, rest)
 
@@ -284,7 +293,7 @@ class _GatheredCode(_TileCode):
         target = b.address(where.windows, b.mul(number, tiling.positions * plan.row), bits.storage)
         places = list(product(range(tiling.rows), range(tiling.columns)))
         # Loads that follow stores may have to wait for them: their addresses look alike.
-        for start in range(0, len(places), TOGETHER):
+        for start in range(0, len(places), ROWS_AT_ONCE):
             rows = [
                 self.joined(
                     [
@@ -292,7 +301,7 @@ class _GatheredCode(_TileCode):
                         for source in sources
                     ]
                 )
-                for y, x in places[start : start + TOGETHER]
+                for y, x in places[start : start + ROWS_AT_ONCE]
             ]
             for i, row in enumerate(rows, start):
                 b.store(target, i * plan.row, bits, row)
@@ -345,10 +354,12 @@ def _implementation(
         tiling = plan.stated(ctx.parameters, flat=flat)
         panel = tiling.vectors * lanes
         weights = packed_weights(ctx, op, plan, panel, together=plan.together)
-        code, gather = _TileCode(ctx, plan, tiling, flat, image, weights, shape_of(op.result)), None
+        places = tiling, flat, image, weights, shape_of(op.result)
         if isinstance(plan, _GatheredPlan):
-            code = _GatheredCode(ctx, plan, tiling, flat, image, weights, shape_of(op.result))
+            code = _GatheredCode(ctx, plan, *places)
             gather = Gather(code.bits, plan.elements, code.gather)
+        else:
+            code, gather = _TileCode(ctx, plan, *places), None
         tiles = SumsInMemory(
             code.compute, lambda tiling: code.registers(tiling).configured(ctx), gather
         )

@@ -84,6 +84,8 @@ def gathered(types: Types) -> Iterator[Case]:
     """It is gathered, from images in blocks of channels and from others."""
     yield from drawn("gathered-tiles", CONVOLUTIONS, 16, types)
     yield from drawn("gathered-tiles", FIRST_LAYERS, None, types)
+    for lanes in (4, 8, 32):
+        yield from drawn("gathered-tiles", CONVOLUTIONS[5:], lanes, types)
 
 
 TABLES = (products, convolutions, gathered)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
@@ -31,7 +31,7 @@ from xrelay.lowering.emit.strategy import (
     select,
     unless,
 )
-from xrelay.lowering.emit.target import AVX2, AVX512, GENERIC, Target
+from xrelay.lowering.emit.target import AVX2, AVX512, GENERIC, TARGETS, Target
 from xrelay.lowering.emit.tuning import (
     NO_RECORDS,
     TuningError,
@@ -327,3 +327,34 @@ def test_damaged_files_are_refused(tmp_path: Path, text: str, reason: str) -> No
 def test_missing_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TuningError, match="cannot read .*: No such file"):
         read_records(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("lanes", "dilation", "taps", "reason"),
+    [
+        (16, (2, 2), 3, None),
+        (32, (1, 2), 5, None),
+        (4, (1, 1), 3, None),
+        (2, (1, 1), 3, "pieces of windows do not fill rows"),
+        (1, (2, 1), 3, None),
+        (1, (1, 2), 3, "pieces of windows do not fill rows"),
+        (1, (1, 1), 5, None),
+        (1, (1, 1), 9, "pieces of windows do not fill rows"),
+    ],
+)
+def test_pieces_of_windows(
+    lanes: int, dilation: tuple[int, int], taps: int, reason: str | None
+) -> None:
+    """Of bytes, four of which a step takes: they lie together, and fill a row of a tile."""
+    data = TensorType(i8, [1, 32 // lanes, 20, 20, lanes])
+    weight = TensorType(i8, [32, 32, taps, taps])
+    op = Conv2DOp(
+        *Block(arg_types=[data, weight]).args,
+        dilation=dilation,
+        data_layout=f"NCHW{lanes}c",
+        out_layout="NCHW16c",
+        out_dtype=i32,
+    )
+    site = Site(op, TARGETS["x86-64-v4-amx"], constants=frozenset([op.weight]))
+    found = {each.implementation.name: each.reason for each in explain_selection(site).refusals}
+    assert found.get("gathered-tiles") == reason
