@@ -90,8 +90,8 @@ fuzz: $(VENV)/installed-test
 pages: $(VENV)/installed-test
 	$(BIN)/python tests/conformance/parity.py
 	$(BIN)/python tests/conformance/onnx_table.py
-	$(BIN)/python tests/support/choices.py
-	$(BIN)/python tests/support/kernel_sizes.py
+	PYTHONPATH=tests/support $(BIN)/python -m code_records.choices
+	PYTHONPATH=tests/support $(BIN)/python -m code_records.kernel_sizes
 	$(BIN)/xrelay ops --markdown > docs/operators.md
 	$(BIN)/xrelay passes --markdown > docs/passes.md
 

@@ -2,7 +2,7 @@
 
 from difflib import unified_diff
 
-import choices
+from code_records import choices
 
 
 def test_choices_are_those_on_record() -> None:

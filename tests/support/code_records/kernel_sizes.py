@@ -1,8 +1,8 @@
 """
 How much code the kernels of operators are: `kernel_sizes.txt`, which a change of their code changes.
 
-`python tests/support/kernel_sizes.py` writes it anew, as `make pages` does: the difference shows which kernels a
-change makes longer or shorter, and what loops and accesses to memory it adds.
+`make pages` writes it anew: the difference shows which kernels a change makes longer or
+shorter, and what loops and accesses to memory it adds.
 """
 
 from collections import Counter
@@ -15,7 +15,9 @@ from graphs import Graph
 from xdsl.dialects import llvm, scf
 from xdsl.ir import Operation
 
-FILE = Path(__file__).parents[1] / "unit" / "lowering" / "kernel_sizes.txt"
+from xrelay.collector import collector_paused
+
+FILE = Path(__file__).parents[2] / "unit" / "lowering" / "kernel_sizes.txt"
 TARGET, THREADS = "x86-64-v3", 2
 
 KINDS: dict[type[Operation], str] = {
@@ -35,6 +37,7 @@ def all_cases() -> dict[str, Case]:
     return found | {name: case for name, case in tensors.items() if name.endswith("-float32")}
 
 
+@collector_paused()
 def size(case: Case) -> str:
     """The numbers of steps, of operations, of some kinds of them, and of implementations; memory."""
     g = Graph()

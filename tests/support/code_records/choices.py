@@ -1,8 +1,7 @@
 """
 What computes layers of well-known networks, for each target: `choices.txt`, which a change of estimates changes.
 
-`python tests/support/choices.py` writes it anew, as `make pages` does: the difference shows what else a change
-decides.
+`make pages` writes it anew: the difference shows what else a change decides.
 """
 
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.selection import Choice, select_strategies
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
-FILE = Path(__file__).parents[1] / "unit" / "lowering" / "choices.txt"
+FILE = Path(__file__).parents[2] / "unit" / "lowering" / "choices.txt"
 THREADS = (1, 4)
 TARGETS_SHOWN = (
     "x86-64",

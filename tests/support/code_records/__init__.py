@@ -1,0 +1,1 @@
+"""What is on record of generated code, in files of text that `make pages` writes."""
