@@ -145,7 +145,7 @@ class _GatheredPlan(_TilePlan):
     def places(self) -> tuple[int, int, int]:
         """Of the pieces of a window: blocks of channels or channels, rows, and columns."""
         rows, columns = self.conv.taps
-        return self.conv.depth // self.lanes, rows, columns if self.lanes > 1 else 1
+        return blocks(self.conv.depth, self.lanes), rows, columns if self.lanes > 1 else 1
 
     @property
     def pieces(self) -> int:
@@ -193,11 +193,13 @@ class _GatheredPlan(_TilePlan):
 
 
 def _unfit(site: Site, conv: Convolution) -> str | None:
-    return (
-        unless(conv.out_lanes is not None, NOT_IN_BLOCKS)
-        or unless(conv.depth % (conv.data_lanes or 1) == 0, "input channels not in whole blocks")
-        or blocked_refusal(site, conv, _dot(conv, site.target), NO_TILES)
+    return unless(conv.out_lanes is not None, NOT_IN_BLOCKS) or blocked_refusal(
+        site, conv, _dot(conv, site.target), NO_TILES
     )
+
+
+def _whole_blocks(conv: Convolution) -> str | None:
+    return unless(conv.depth % (conv.data_lanes or 1) == 0, "input channels not in whole blocks")
 
 
 def _refusal(site: Site) -> str | None:
@@ -205,13 +207,14 @@ def _refusal(site: Site) -> str | None:
     return (
         unless(conv.data_lanes is not None, "image not in blocks")
         or _unfit(site, conv)
+        or _whole_blocks(conv)
         or unless(conv.data_lanes == conv.out_lanes, "blocks are not vectors")
     )
 
 
 def _gathered_refusal(site: Site) -> str | None:
     conv = Convolution.of(site.op)
-    unfit = _unfit(site, conv)
+    unfit = _unfit(site, conv) or (_whole_blocks(conv) if prod(conv.taps) > 1 else None)
     if unfit is not None:
         return unfit
     plan = _GatheredPlan.of(conv, site.target)
@@ -274,15 +277,20 @@ class _GatheredCode(_TileCode):
     def gather(self, where: TileAt) -> None:
         """Copies the windows of a tile, a row of tiles of all positions after the other."""
         b, plan = self.ctx.b, self.plan
-        whole, rest = divmod(plan.pieces, plan.in_row)
+        pieces, in_row, rest = plan.pieces, plan.in_row, plan.conv.depth % plan.lanes
+        # A row that ends within pieces, or within a piece.
+        whole = (pieces - bool(rest)) // in_row
         if whole:
             with b.loop(0, whole) as number:
-                self.gather_row(where, number, plan.in_row)
-        if rest:
-            self.gather_row(where, whole, rest)
+                self.gather_row(where, number, in_row)
+        if whole < plan.rounds:
+            self.gather_row(where, whole, pieces - whole * in_row, rest)
 
-    def gather_row(self, where: TileAt, number: Index, count: int) -> None:
-        """Copies so many pieces of each window into a row of tiles, and zeros behind them."""
+    def gather_row(self, where: TileAt, number: Index, count: int, rest: int = 0) -> None:
+        """
+        Copies so many pieces of each window into a row of tiles, and zeros behind them; of the last so many channels as
+        `rest` says, unless that is 0.
+        """
         b, plan, bits, tiling = self.ctx.b, self.plan, self.bits, where.tiling
         assert where.windows is not None
         image, (vertical, horizontal) = self.first_window(where), self.position_steps
@@ -299,7 +307,8 @@ class _GatheredCode(_TileCode):
                     [
                         b.load(source, y * vertical + x * horizontal, bits, plan.piece)
                         for source in sources
-                    ]
+                    ],
+                    rest,
                 )
                 for y, x in places[start : start + ROWS_AT_ONCE]
             ]
@@ -316,8 +325,11 @@ class _GatheredCode(_TileCode):
         offset = b.add(offset, b.mul(row, conv.dilation[0] * strides[2]))
         return b.add(offset, b.mul(column, conv.dilation[1] * strides[3]))
 
-    def joined(self, pieces: Sequence[SSAValue]) -> SSAValue:
-        """A row of a tile: pieces, zeros for the taps that only fill up their last groups, and zeros behind them."""
+    def joined(self, pieces: Sequence[SSAValue], rest: int) -> SSAValue:
+        """
+        A row of a tile: pieces, zeros for the taps that only fill up their last groups and for all but `rest` channels
+        of the last block, and zeros behind them.
+        """
         b, plan = self.ctx.b, self.plan
         parts, lanes = list(pieces), plan.piece
         zero = b.constant(self.bits.compute, 0, lanes)
@@ -326,11 +338,18 @@ class _GatheredCode(_TileCode):
             pairs = zip(parts[::2], parts[1::2], strict=True)
             parts = [b.merge(one, other, range(2 * lanes)) for one, other in pairs]
             lanes *= 2
-        counted = plan.piece if plan.lanes > 1 else plan.conv.taps[1]
-        if counted == plan.piece:
+        counts = [plan.piece if plan.lanes > 1 else plan.conv.taps[1]] * len(pieces)
+        if rest:
+            counts[-1] = rest
+        if all(count == plan.piece for count in counts):
             return parts[0]
+        counts += [0] * (plan.in_row - len(counts))
         zero = b.constant(self.bits.compute, 0, lanes)
-        mask = [i if i % plan.piece < counted else lanes + i for i in range(lanes)]
+        mask = [
+            number * plan.piece + i + (0 if i < count else lanes)
+            for number, count in enumerate(counts)
+            for i in range(plan.piece)
+        ]
         return b.merge(parts[0], zero, mask)
 
     @property

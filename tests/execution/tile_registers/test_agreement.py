@@ -55,6 +55,13 @@ CONVOLUTIONS = (
 )
 
 
+PARTS_OF_BLOCKS = (
+    (Window((5, 6), (1, 1)), 24, 33, 1),
+    (Window((9, 7), (1, 1), (2, 2)), 7, 16, 1),
+    (Window((3, 5), (1, 1)), 33, 48, 1),
+    (Window((4, 4), (1, 1), pads=(1, 0, 0, 1)), 72, 17, 1),
+)
+"""Of images whose last block is not full."""
 FIRST_LAYERS = (
     (Window((9, 8), (7, 7), (2, 2), pads=(3, 3, 3, 3)), 3, 40, 1),
     (Window((6, 21), (3, 3), (1, 2), (2, 1), (1, 0, 1, 2)), 5, 16, 1),
@@ -83,6 +90,7 @@ def convolutions(types: Types) -> Iterator[Case]:
 def gathered(types: Types) -> Iterator[Case]:
     """It is gathered, from images in blocks of channels and from others."""
     yield from drawn("gathered-tiles", CONVOLUTIONS, 16, types)
+    yield from drawn("gathered-tiles", PARTS_OF_BLOCKS, 16, types)
     yield from drawn("gathered-tiles", FIRST_LAYERS, None, types)
     for lanes in (4, 8, 32):
         yield from drawn("gathered-tiles", CONVOLUTIONS[5:], lanes, types)
