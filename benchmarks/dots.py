@@ -1,7 +1,7 @@
 """
 How near matrix products and convolutions of each type come to the speed of the processor, on one thread.
 
-    python -m benchmarks.dots [--target NAME] [--only TEXT] [--seconds S]
+    python -m benchmarks.dots [--target NAME] [--types TYPE …] [--only TEXT] [--seconds S]
 
 For each product, the least CPU time of many runs, in operations per second (a product and a sum count as two),
 and the share of the rate at which the registers alone multiply and add.

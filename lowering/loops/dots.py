@@ -42,7 +42,10 @@ WHOLE = element(i32)
 WHOLE_MULTIPLY_ADD = 3
 """Instructions that the product of 32-bit integers and the sum take, nearly."""
 SLOW_BFLOATS = 4
-"""Products and sums of f32 that take as long as `vdpbf16ps` where there are tiles: measured on Xeons of the fifth generation."""
+"""
+Products and sums of f32 that take as long as `vdpbf16ps` on processors with tiles, measured on Xeons of the fifth
+generation. Where tiles may not be used nothing competes with it but f32, which is converted.
+"""
 FLIP = 0x80808080
 """The sign bits of four bytes."""
 

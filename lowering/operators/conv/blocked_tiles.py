@@ -9,7 +9,8 @@ positions of one row.
 `gathered-tiles` first brings together what the windows of a block of positions read, so that tiles are full: 64 bytes
 of each window after the other, also of windows in different rows. All panels of output channels read it, and it pays
 for many. What lies together in an image is a *piece* here: the channels of a block at a tap, or in the first layer of
-a network, where images are NCHW, the taps of a row.
+a network, where images are NCHW, the taps of a row. A last block that is not full is taken for windows of one tap,
+which have one piece with channels that do not count.
 """
 
 from collections.abc import Callable, Sequence

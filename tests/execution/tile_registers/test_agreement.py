@@ -113,6 +113,13 @@ def test_agrees_with_the_interpreter(
     check(list(table(types)), target, 2)
 
 
+@pytest.mark.parametrize("types", (BYTES[0], BFLOATS[1]), ids="-".join)
+def test_threads_share_the_panels_of_few_windows(target: str, types: Types) -> None:
+    """More threads than images: each gathers the windows of its own panels."""
+    table = [(Window((3, 4), (1, 1)), 40, out, 1) for out in (17, 80, 200)]
+    check(list(drawn("gathered-tiles", table, 16, types)), target, 5)
+
+
 def test_extreme_bytes(target: str) -> None:
     """All elements are the least ones of their types, or the largest ones."""
     check(
