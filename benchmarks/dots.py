@@ -1,10 +1,9 @@
 """
-How near matrix products and convolutions of each type come to the speed of the processor, on one thread.
+How fast matrix products and convolutions of each type are, on one thread.
 
     python -m benchmarks.dots [--target NAME] [--types TYPE …] [--only TEXT] [--seconds S]
 
-For each product, the least CPU time of many runs, in operations per second (a product and a sum count as two),
-and the share of the rate at which the registers alone multiply and add.
+For each product, the least CPU time of many runs, and operations per second: a product and a sum count as two.
 """
 
 import argparse

@@ -132,10 +132,13 @@ def _dot(conv: Convolution, target: Target) -> Dot | None:
     dot = dot_of(target, conv.image, conv.weight, conv.kind)
     if dot is None or dot.group == 1:
         return dot
+    return dot if groups_lie_together(conv, dot) else dot.single
+
+
+def groups_lie_together(conv: Convolution, dot: Operands) -> bool:
+    """Whether what a step takes are neighbours in memory: channels of a block, or columns."""
     lanes = conv.data_lanes or 1
-    # Neighbours in memory are channels of a block, or columns.
-    together = lanes % dot.group == 0 if lanes > 1 else conv.dilation[1] == 1
-    return dot if together else dot.single
+    return lanes % dot.group == 0 if lanes > 1 else conv.dilation[1] == 1
 
 
 def _tile(plan: _Plan, parameters: Parameters, *, flat: bool) -> Tiling:

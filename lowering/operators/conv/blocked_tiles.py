@@ -55,6 +55,7 @@ from xrelay.lowering.operators.conv.blocked import (
     BlockedCode,
     BlockedPlan,
     blocked_refusal,
+    groups_lie_together,
     packed_weights,
     seen_flat,
 )
@@ -219,8 +220,7 @@ def _gathered_refusal(site: Site) -> str | None:
     if unfit is not None:
         return unfit
     plan = _GatheredPlan.of(conv, site.target)
-    lies_together = plan.lanes % plan.dot.group == 0 if plan.lanes > 1 else conv.dilation[1] == 1
-    whole = lies_together and plan.row % plan.piece == 0
+    whole = groups_lie_together(conv, plan.dot) and plan.row % plan.piece == 0
     return unless(whole, "pieces of windows do not fill rows")
 
 
