@@ -1,10 +1,10 @@
 """Lengths behave as the numbers that they turn out to be, wherever their guards hold."""
 
 from collections.abc import Callable
-from math import ceil, prod
+from math import ceil, inf, nan, prod
 from operator import add, eq, floordiv, ge, gt, index, le, lt, mod, mul, ne, sub
 from random import Random
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import TensorType, f32
 
-from xrelay.dialects.length_scope import Pinned, Scope
+from xrelay.dialects.length_scope import Guard, Pinned, Scope
 from xrelay.dialects.lengths import (
     certainly,
     common_divisor,
@@ -25,6 +25,7 @@ from xrelay.dialects.lengths import (
     smaller,
     symbol,
 )
+from xrelay.dialects.polynomials import quotient_bounds
 from xrelay.runtime.lengths import OpenLengths
 
 Expression: TypeAlias = Callable[[int, int], int]
@@ -180,6 +181,16 @@ def test_what_does_not_is_one() -> None:
         lambda n: 2.0 * n,
         lambda n: 1 << n,
         lambda n: n == 8,
+        lambda n: n + 0.5,
+        lambda n: n - 0.5,
+        lambda n: 0.5 - n,
+        lambda n: n & 3,
+        lambda n: 3 & n,
+        lambda n: n | 3,
+        lambda n: 3 | n,
+        lambda n: n ^ 3,
+        lambda n: 3 ^ n,
+        lambda n: n // 0,
         lambda n: f"{n:5}",
         lambda n: np.zeros(3)[n],
         lambda n: np.array([n], np.int64),
@@ -250,6 +261,7 @@ USES: dict[str, Callable[[int], object]] = {
     "float": float,
     "round": round,
     "bits": lambda n: n.bit_length(),
+    "remainder by 0": lambda n: n % 0,
 }
 
 
@@ -266,5 +278,124 @@ def test_shifts_by_numbers_pin_nothing() -> None:
     scope = Scope()
     n = symbol(scope, "n", 6)
     assert polynomial(n << 2) == polynomial(n * 4)
-    assert polynomial(n >> 1) == polynomial(n // 2)
+    assert polynomial(n >> 1) == polynomial(n // 2) == polynomial((n + n) // 4)
+    assert str(n << 2) == "4*n" and str(n >> 2) == "n//4"
     assert not scope.pinned
+
+
+def test_divisors_that_are_not_positive_pin_what_they_meet() -> None:
+    """Quotients of lengths are those of positive divisors; others are numbers."""
+    scope = Scope()
+    n, m, k = symbol(scope, "n", 6), symbol(scope, "m", 7), symbol(scope, "k", 8)
+    with pytest.raises(Pinned, match="^n, m$"):
+        _ = n // (m - 7)
+    with pytest.raises(Pinned, match="^k$"):
+        _ = (9 - k) // (k - 9)
+    assert scope.pinned == {0, 1, 2}
+
+
+FRACTIONS: tuple[tuple[Callable[[int, float], bool], float, bool, list[str]], ...] = (
+    # n is 6, and at least 2
+    (lt, 6.5, True, ["n <= 6"]),
+    (le, 6.5, True, ["n <= 6"]),
+    (gt, 6.5, False, ["n <= 6"]),
+    (ge, 6.5, False, ["n <= 6"]),
+    (lt, 5.5, False, ["n >= 6"]),
+    (le, 5.5, False, ["n >= 6"]),
+    (gt, 5.5, True, ["n >= 6"]),
+    (ge, 5.5, True, ["n >= 6"]),
+    (lt, 6.0, False, ["n >= 6"]),
+    (le, 6.0, True, ["n <= 6"]),
+    (gt, 6.0, False, ["n <= 6"]),
+    (ge, 6.0, True, ["n >= 6"]),
+    (eq, 6.5, False, []),
+    (ne, 6.5, True, []),
+    (eq, 1.0, False, []),
+    (lt, inf, True, []),
+    (gt, inf, False, []),
+    (ge, -inf, True, []),
+    (le, -inf, False, []),
+    (eq, inf, False, []),
+    (ne, inf, True, []),
+    (lt, nan, False, []),
+    (ge, nan, False, []),
+    (ne, nan, True, []),
+)
+
+
+@pytest.mark.parametrize("row", FRACTIONS, ids=lambda row: f"{row[0].__name__} {row[1]}")
+def test_numbers_with_a_fraction(
+    row: tuple[Callable[[int, float], bool], float, bool, list[str]],
+) -> None:
+    """What a comparison with one says of lengths is what it says of the whole numbers around it."""
+    compare, number, holds, guards = row
+    scope = Scope()
+    n = symbol(scope, "n", 6)
+    assert compare(n * 3 // 3, number) is holds is compare(6, number)
+    least, most = scope.atoms[0].bounds
+    found = [f"n >= {least}"] * (least > 2) + [f"n <= {most}"] * (most < 2**31 - 1)
+    assert found == guards
+
+
+def test_what_is_no_number_is_no_length() -> None:
+    """It is another thing, and has no order."""
+    scope = Scope()
+    n = symbol(scope, "n", 6)
+    others: list[Any] = [None, {}]
+    for other in others:
+        assert (n != other, n == other) == (True, False)
+        uses: list[Any] = [lt, ge, add, sub, mul, floordiv, mod]
+        for use in uses:
+            with pytest.raises(TypeError):
+                use(n, other)
+    assert not scope.conditions() and not scope.pinned
+
+
+def test_amounts() -> None:
+    """The sign of a length is that of the first call."""
+    scope = Scope()
+    n, m = symbol(scope, "n", 6), symbol(scope, "m", 7)
+    assert polynomial(abs(n)) == polynomial(n)
+    assert polynomial(abs(-n)) == polynomial(n)
+    assert not scope.conditions()
+    assert polynomial(abs(n - m)) == polynomial(m - n)
+    assert polynomial(abs(m - n)) == polynomial(m - n)
+    (guard,) = scope.conditions()
+    assert scope.condition(guard) == "m - n >= 1"
+
+
+@pytest.mark.parametrize(
+    ("relation", "text"),
+    [
+        ("<", "2*n > 6"),
+        ("<=", "2*n >= 6"),
+        (">", "2*n < 6"),
+        (">=", "2*n <= 6"),
+        ("==", "2*n == 6"),
+    ],
+)
+def test_conditions_begin_with_what_is_positive(relation: str, text: str) -> None:
+    """Those of the opposite number are mirrored."""
+    scope = Scope()
+    n = symbol(scope, "n", 6)
+    assert scope.condition(Guard(polynomial(6 - 2 * n), relation)) == text
+    flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(relation, relation)
+    assert scope.condition(Guard(polynomial(2 * n - 6), flipped)) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "by", "bounds"),
+    [
+        ((-inf, 5), (2, 3), (-inf, 2)),
+        ((7, inf), (2, 3), (2, inf)),
+        ((-inf, inf), (2, inf), (-inf, inf)),
+        ((-7, 7), (2, inf), (-4, 3)),
+        ((-1, 7), (8, inf), (-1, 0)),
+        ((0, 7), (-3, 2), (0, 7)),
+    ],
+)
+def test_bounds_of_quotients(
+    value: tuple[float, float], by: tuple[float, float], bounds: tuple[float, float]
+) -> None:
+    """Of those by positive numbers: others are divided by 1 at least."""
+    assert quotient_bounds(value, by) == bounds
