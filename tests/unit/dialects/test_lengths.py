@@ -362,6 +362,11 @@ def test_amounts() -> None:
     assert polynomial(abs(m - n)) == polynomial(m - n)
     (guard,) = scope.conditions()
     assert scope.condition(guard) == "m - n >= 1"
+    scope = Scope()
+    n, m = symbol(scope, "n", 6), symbol(scope, "m", 6)
+    assert polynomial(abs(n - m)) == polynomial(n - m)
+    (guard,) = scope.conditions()
+    assert scope.condition(guard) == "m - n <= 0"
 
 
 @pytest.mark.parametrize(

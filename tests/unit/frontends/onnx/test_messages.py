@@ -1,0 +1,136 @@
+"""What is said of nodes that are refused, in whole sentences, for all that was found and expected."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper
+from onnx_models import Array, longs, one_node
+
+from xrelay.frontends.onnx import OnnxImportError, import_model
+
+MICROSOFT, TRAINING, LEARNING = "com.microsoft", "ai.onnx.preview.training", "ai.onnx.ml"
+
+
+def floats(*shape: int) -> Array:
+    return np.zeros(shape, np.float32)
+
+
+def bytes_of(*shape: int, dtype: str = "uint8") -> Array:
+    return np.zeros(shape, dtype)
+
+
+ONE, NONE = np.array(1, np.float32), np.array(0, np.uint8)
+SCALED: Sequence[Array] = (ONE, NONE)
+"""The scale and the zero point of a quantised tensor."""
+TOKENS = floats(2, 3, 8)
+
+
+MODEL = "opset", "outputs"
+"""What the model says, unless a node of another domain does."""
+
+
+def node_of(
+    domain: str,
+    op: str,
+    data: Sequence[Array | None],
+    constants: Sequence[Array | None],
+    options: dict[str, Any],
+) -> ModelProto:
+    """A model of a node of another domain."""
+    named = {
+        name: options[name]
+        for name in MODEL
+        if name in options and not (domain and name == "opset")
+    }
+    model = one_node(op, data, constants, **named)
+    if domain:
+        (node,) = model.graph.node
+        node.domain = domain
+        model.opset_import.append(helper.make_opsetid(domain, 1))
+    model.graph.node[0].attribute.extend(
+        helper.make_attribute(name, each) for name, each in options.items() if name not in named
+    )
+    return model
+
+
+Row = tuple[str, str, Sequence[Array | None], Sequence[Array | None], dict[str, Any], str]
+GROUPED: dict[str, Any] = {"num_heads": 4, "kv_num_heads": 2}
+GROUPS = [floats(1, 3, 64), floats(1, 3, 32), floats(1, 3, 32)]
+WORDS = np.zeros((2, 3), np.int32)
+EMBEDDED = [WORDS, None, floats(5, 8), floats(2, 8), None, floats(8), floats(8)]
+UNPOOLED: dict[str, Any] = {"opset": 11, "kernel_shape": [2, 2], "strides": [2, 2]}
+
+REFUSED: Sequence[Row] = (
+    ("", "Dropout", [floats(2)], [np.array([0.5, 0.5], np.float32), np.array(True)], {"opset": 13}, "input 1 ('ratio') has 2 elements, expected one"),
+    ("", "MaxUnpool", [floats(1, 2, 3)], [longs(0, 0, 0, 0, 0, 0).reshape(1, 2, 3)], UNPOOLED, "'kernel_shape' is [2, 2], its input has rank 3"),
+    ("", "MaxUnpool", [floats(1, 1, 2, 2)], [np.zeros((1, 1, 2, 2), np.int64), longs(1, 1, 4)], UNPOOLED, "its result would have the shape [1, 1, 4, 4], stated is [1, 1, 4]"),
+    ("", "MaxUnpool", [floats(1, 1, 2, 2)], [np.zeros((1, 1, 2, 2), np.int64)], {**UNPOOLED, "pads": [0, 3, 0, 2]}, "its result would have the shape [1, 1, 4, -1], stated is [1, 1, 4, -1]"),
+    ("", "MaxUnpool", [floats(1, 1, 2, 2)], [np.zeros((1, 1, 2, 2), np.int64), longs(1, 1, 4, 3)], UNPOOLED, "'output_shape' is [1, 1, 4, 3], expected at least [1, 1, 4, 4]"),
+    ("", "Add", [floats(2, 3, 4)], [floats(3)], {"opset": 6, "broadcast": 1, "axis": 3}, "'axis' is 3, accepted range is [-3, 2]"),
+    ("", "Add", [floats(2, 3, 4)], [floats(3)], {"opset": 6, "broadcast": 1, "axis": -4}, "'axis' is -4, accepted range is [-3, 2]"),
+    ("", "Add", [floats(2, 3, 4)], [floats(3, 4)], {"opset": 6, "broadcast": 1, "axis": 2}, "input 1 of rank 2 does not fit at axis 2"),
+    ("", "RandomUniformLike", [bytes_of(2)], [], {"opset": 1, "seed": 1.0}, "its result has elements of type ui8, expected floating point"),
+    ("", "LpNormalization", [floats(2)], [], {"opset": 1, "p": 3}, "'p' is 3, accepted are 1 and 2"),
+    ("", "MaxRoiPool", [floats(1, 1, 2, 2)], [floats(1, 5)], {"opset": 1}, "attribute 'pooled_shape' is missing"),
+    ("", "SplitToSequence", [floats(4)], [np.array(0, np.int64)], {"opset": 11}, "input 1 ('split') is 0, expected a positive number"),
+    ("", "SplitToSequence", [floats(4)], [longs(1, 2)], {"opset": 11}, "parts of [1, 2] elements of an axis of 4"),
+    ("", "If", [np.array(True)], [], {"opset": 11}, "attribute 'then_branch' is missing"),
+    (LEARNING, "ArrayFeatureExtractor", [ONE], [longs(0)], {}, "its input is a scalar, expected at least rank 1"),
+    (TRAINING, "Momentum", [ONE, np.array(0, np.int64), floats(2), floats(2), floats(2)], [], {"mode": "fast", "alpha": 0.5, "beta": 0.5, "norm_coefficient": 0.0}, '\'mode\' is "fast", accepted are "standard" and "nesterov"'),
+    (TRAINING, "Momentum", [ONE, np.array(0, np.int64)], [], {"mode": "standard"}, "it has 2 inputs, expected two and 3 for each parameter"),
+    (TRAINING, "Adam", [ONE, np.array(0, np.int64), *[floats(2)] * 5], [], {}, "it has 7 inputs, expected two and 4 for each parameter"),
+    (MICROSOFT, "QLinearSoftmax", [bytes_of(1, 2)], [*SCALED, *SCALED], {"opset": 0}, "'opset' is 0, expected a positive number"),
+    (MICROSOFT, "MultiHeadAttention", [TOKENS] * 3, [], {"num_heads": 3}, "'num_heads' is 3, the queries have 8 elements"),
+    (MICROSOFT, "MultiHeadAttention", [TOKENS] * 3, [], {"num_heads": 0}, "'num_heads' is 0, the queries have 8 elements"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "kv_num_heads": 3}, "'num_heads' is 4, 'kv_num_heads' is 3"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "kv_num_heads": 0}, "'num_heads' is 4, 'kv_num_heads' is 0"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [*[None] * 4, *[floats(2, 8)] * 2], {**GROUPED, "do_rotary": 1}, "there are 3 tokens, and angles of 2 places"),
+    (MICROSOFT, "EmbedLayerNormalization", EMBEDDED, [], {"outputs": 2}, "there are 3 tokens, and embeddings of 2 places"),
+)  # fmt: skip
+
+UNSUPPORTED: Sequence[Row] = (
+    ("", "QuantizeLinear", [floats(2)], [ONE], {"opset": 21, "output_dtype": TensorProto.INT64}, "its result has elements of type i64"),
+    (MICROSOFT, "QGemm", [bytes_of(2, 2, dtype="int16")], [*SCALED, bytes_of(2, 2), *SCALED], {}, "it multiplies elements of type i16"),
+    ("", "ConvInteger", [bytes_of(1, 1, 2, 2, 2)], [bytes_of(1, 1, 1, 1, 1)], {"opset": 10}, "its input has 3 spatial axes: expected lines or images"),
+    ("", "QLinearMatMul", [bytes_of(2, 2)], [*SCALED, bytes_of(2, 2), *SCALED, np.ones(2, np.float32), NONE], {"opset": 10}, "its result has a scale or a zero point for each channel"),
+    ("", "QLinearMatMul", [bytes_of(2, 2)], [*SCALED, bytes_of(2, 2), *SCALED, ONE, bytes_of(2)], {"opset": 10}, "its result has a scale or a zero point for each channel"),
+    ("", "Optional", [None], [], {"opset": 15}, "it has no value, and values that are absent are no tensors"),
+    (MICROSOFT, "QLinearGlobalAveragePool", [bytes_of(1, 2, 2, 1)], [*SCALED, *SCALED], {"channels_last": 1}, "'channels_last' is 1, expected images with channels first"),
+    (MICROSOFT, "Attention", [TOKENS, floats(8, 24), floats(24)], [], {"num_heads": 2, "do_rotary": 1}, "'do_rotary' and a buffer for the past are not supported"),
+    (MICROSOFT, "Attention", [TOKENS, floats(8, 24), floats(24), None, None, None, np.array([1], np.int32)], [], {"num_heads": 2}, "'do_rotary' and a buffer for the past are not supported"),
+    (MICROSOFT, "MultiHeadAttention", [TOKENS] * 3, [None] * 5 + [longs(1)], {"num_heads": 2}, "a buffer for the past is not supported"),
+    (MICROSOFT, "MultiHeadAttention", [TOKENS, floats(2, 2, 5, 4), floats(2, 2, 5, 4), floats(24)], [], {"num_heads": 2}, "keys or values by heads, and a bias of them"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [*[None] * 4, *[floats(3, 8)] * 2, longs(0)], GROUPED, "its input 9 is not supported"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "smooth_softmax": 1}, "'smooth_softmax' and 'qk_output' are not supported"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "qk_output": 1}, "'smooth_softmax' and 'qk_output' are not supported"),
+    (MICROSOFT, "RotaryEmbedding", [floats(1, 3, 16)], [longs(0, 1, 2).reshape(1, 3), *[floats(4, 8)] * 2], {"scale": 0.5}, "'scale' is 0.5"),
+    (MICROSOFT, "SkipSimplifiedLayerNormalization", [TOKENS, TOKENS], [floats(8)], {"outputs": 2}, "its second and third output are not supported"),
+    (MICROSOFT, "EmbedLayerNormalization", EMBEDDED, [], {"outputs": 2, "mask_index_type": 2}, "'mask_index_type' is 2, supported are 0 and 1"),
+)  # fmt: skip
+
+
+def said_of(row: Row) -> str:
+    """What is said of a model that is refused."""
+    domain, op, data, constants, options, _ = row
+    with pytest.raises(OnnxImportError) as caught:
+        import_model(node_of(domain, op, data, constants, options))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row[1]}: {row[5][:40]}")
+def test_nodes_that_are_refused(row: Row) -> None:
+    """One sentence after the name of the node and its operator."""
+    assert said_of(row) == f"cannot import model 'g': node 'the_node' ({row[1]}): {row[5]}"
+
+
+@pytest.mark.parametrize("row", UNSUPPORTED, ids=lambda row: f"{row[1]}: {row[5][:40]}")
+def test_nodes_that_are_not_supported(row: Row) -> None:
+    """A list, of one node, with the operator set that says what it means."""
+    domain, op, _, _, options, reason = row
+    version = 1 if domain else options["opset"]
+    assert said_of(row) == (
+        "cannot import model 'g': 1 node is not supported:\n"
+        f"  node 'the_node': op type {op}, domain '{domain or 'ai.onnx'}', opset {version}: {reason}"
+    )
