@@ -1,11 +1,24 @@
 """Arithmetic on shapes with lengths that are not known before the program runs."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import ModelProto, parser
 from onnx.reference import ReferenceEvaluator
+from xdsl.dialects.builtin import TensorType, f32, i1, i8, i32, i64
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Attribute, SSAValue
 
 import xrelay
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.length_scope import Scope
+from xrelay.dialects.lengths import symbol
+from xrelay.dialects.tensor import binary, indexing, transform, unary
+from xrelay.dialects.tensor import reduce as reductions
+from xrelay.frontends.onnx.importer.shape_arithmetic import computed, number_array
 from xrelay.runtime.dynamic import DynamicModel
 
 
@@ -147,3 +160,124 @@ def test_a_batch_stays_open_where_images_are_resized(by: str) -> None:
         np.testing.assert_allclose(model.run({"x": x})["z"], wanted, rtol=1e-6)
     first_conditions, second_conditions = (each.conditions for each in model.specialisations)
     assert first_conditions is not None and first_conditions == second_conditions
+
+
+# -- one operator -------------------------------------------------------------------------------
+
+SCOPE = Scope()
+N, M = symbol(SCOPE, "n", 6), symbol(SCOPE, "m", 7)
+
+
+def values(*types: Attribute) -> Sequence[SSAValue]:
+    return TestOp(result_types=types).results
+
+
+def of(kind: Callable[..., RelayOp], *shapes: tuple[int, ...]) -> RelayOp:
+    """An operator on tensors of i64 of some shapes."""
+    return kind(*values(*(TensorType(i64, shape) for shape in shapes)))
+
+
+def cast_to(type_: Attribute) -> RelayOp:
+    return unary.CastOp(values(TensorType(i64, [2]))[0], type_)
+
+
+def nothing(op: RelayOp, operands: list[Any]) -> Any:
+    """Nobody interprets these."""
+    raise AssertionError(op.name)
+
+
+def found(op: RelayOp, *operands: Any) -> tuple[list[str], tuple[int, ...]] | None:
+    """What an operator makes of lengths, as people write it, and the shape; None for no arithmetic on shapes."""
+    result = computed(op, operands, nothing)
+    return None if result is None else ([str(each) for each in result.reshape(-1)], result.shape)
+
+
+PAIR = number_array([N, 12])
+ONE = (2,)
+RESULTS: dict[str, tuple[RelayOp, Sequence[Any], list[str]]] = {
+    "sum": (of(binary.AddOp, ONE, ONE), [PAIR, number_array([3, M])], ["n + 3", "m + 12"]),
+    "difference": (of(binary.SubtractOp, ONE, ONE), [PAIR, number_array([3, M])], ["n - 3", "-m + 12"]),
+    "product": (of(binary.MultiplyOp, ONE, ONE), [PAIR, number_array([3, M])], ["3*n", "12*m"]),
+    "product that wraps": (
+        of(binary.MultiplyOp, ONE, ONE),
+        [PAIR, number_array([1, 2**62])],
+        ["n", "0"],
+    ),
+    "sum that wraps": (
+        of(binary.AddOp, ONE, ONE),
+        [PAIR, number_array([1, 2**63 - 12])],
+        ["n + 1", str(-(2**63))],
+    ),
+    "larger": (of(binary.MaximumOp, ONE, ONE), [PAIR, number_array([2, 20])], ["n", "20"]),
+    "smaller": (of(binary.MinimumOp, ONE, ONE), [PAIR, number_array([2, 20])], ["2", "12"]),
+    "of one number": (of(binary.SubtractOp, ONE, ()), [PAIR, np.array(5)], ["n - 5", "7"]),
+    "negative": (of(unary.NegativeOp, ONE), [PAIR], ["-n", "-12"]),
+    "quotient": (of(binary.DivideOp, ONE, ONE), [PAIR, np.array([4, 5])], ["n//4", "2"]),
+    "quotient rounded down": (of(binary.FloorDivideOp, ONE, ONE), [PAIR, np.array([4, 5])], ["n//4", "2"]),
+    "rest": (of(binary.ModOp, ONE, ONE), [PAIR * 4, np.array([4, 5])], ["0", "3"]),
+    "rest of a floor": (of(binary.FloorModOp, ONE, ONE), [PAIR * 4, np.array([2, 7])], ["0", "6"]),
+    "all together": (reductions.ProdOp(values(TensorType(i64, [2]))[0]), [PAIR], ["12*n"]),
+    "equal": (of(binary.EqualOp, ONE, ONE), [number_array([N * M, 12]), number_array([M * N, 11])], ["True", "False"]),
+    "different": (of(binary.NotEqualOp, ONE, ONE), [PAIR, number_array([1, 12])], ["True", "False"]),
+    "less": (of(binary.LessOp, ONE, ONE), [PAIR, number_array([2, 13])], ["False", "True"]),
+    "at most": (of(binary.LessEqualOp, ONE, ONE), [PAIR, number_array([1, 12])], ["False", "True"]),
+    "more": (of(binary.GreaterOp, ONE, ONE), [PAIR, number_array([1, 12])], ["True", "False"]),
+    "at least": (of(binary.GreaterEqualOp, ONE, ONE), [PAIR, number_array([2, 13])], ["True", "False"]),
+    "either": (
+        transform.WhereOp(*values(TensorType(i1, [2]), TensorType(i64, [2]), TensorType(i64, [2]))),
+        [np.array([True, False]), PAIR, number_array([5, M])],
+        ["n", "m"],
+    ),
+    "another type": (cast_to(i32), [PAIR], ["n", "12"]),
+    "the same type": (cast_to(i64), [PAIR], ["n", "12"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RESULTS)
+def test_operators_on_lengths(case: str) -> None:
+    """Each element by itself, as 64 bits have it."""
+    op, operands, expected = RESULTS[case]
+    shape = () if case == "all together" else (2,)
+    assert found(op, *operands) == (expected, shape)
+
+
+REFUSED: dict[str, tuple[RelayOp, Sequence[Any]]] = {
+    "a tuple": (TupleOp(values(TensorType(i64, [2]))), [PAIR]),
+    "an operand that is no tensor": (of(binary.AddOp, ONE, ONE), [PAIR, (PAIR,)]),
+    "an operand that is not known": (of(binary.AddOp, ONE, ONE), [PAIR, None]),
+    "a quotient of what may be negative": (
+        of(binary.DivideOp, ONE, ONE),
+        [PAIR - 12, np.array([4, 5])],
+    ),
+    "a quotient by 0": (of(binary.DivideOp, ONE, ONE), [PAIR, np.array([4, 0])]),
+    "a rest of 0": (of(binary.ModOp, ONE, ONE), [PAIR, np.array([0, 4])]),
+    "a rest of what may be negative": (of(binary.ModOp, ONE, ONE), [PAIR - 12, np.array([4, 5])]),
+    "a product of rows": (
+        reductions.ProdOp(values(TensorType(i64, [2]))[0], [0], keepdims=True),
+        [PAIR],
+    ),
+    "real numbers": (cast_to(f32), [PAIR]),
+    "few bits": (cast_to(i8), [number_array([N, 1])]),
+    "too large": (cast_to(i32), [number_array([N, 2**31])]),
+    "too small": (cast_to(i32), [number_array([N, -(2**31)])]),
+    "places that are lengths": (
+        indexing.TakeOp(*values(TensorType(i64, [2]), TensorType(i64, [2])), axis=0),
+        [PAIR, PAIR],
+    ),
+    "an absolute number": (of(unary.AbsOp, ONE), [PAIR]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_arithmetic_on_shapes(case: str) -> None:
+    """Whoever asks interprets it, or finds out what it is when the program runs."""
+    op, operands = REFUSED[case]
+    assert found(op, *operands) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "type_"), [(2**31 - 1, i32), (-(2**31) + 1, i32), (2**63 - 1, i64)]
+)
+def test_numbers_that_just_fit(number: int, type_: Attribute) -> None:
+    """Beside a length that may not."""
+    assert found(cast_to(type_), number_array([N, number])) == (["n", str(number)], (2,))
