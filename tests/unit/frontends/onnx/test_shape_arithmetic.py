@@ -213,6 +213,11 @@ RESULTS: dict[str, tuple[RelayOp, Sequence[Any], list[str]]] = {
     "of one number": (of(binary.SubtractOp, ONE, ()), [PAIR, np.array(5)], ["n - 5", "7"]),
     "negative": (of(unary.NegativeOp, ONE), [PAIR], ["-n", "-12"]),
     "quotient": (of(binary.DivideOp, ONE, ONE), [PAIR, np.array([4, 5])], ["n//4", "2"]),
+    "quotient of 0": (
+        of(binary.DivideOp, ONE, ONE),
+        [number_array([N, 0]), np.array([4, 5])],
+        ["n//4", "0"],
+    ),
     "quotient rounded down": (of(binary.FloorDivideOp, ONE, ONE), [PAIR, np.array([4, 5])], ["n//4", "2"]),
     "rest": (of(binary.ModOp, ONE, ONE), [PAIR * 4, np.array([4, 5])], ["0", "3"]),
     "rest of a floor": (of(binary.FloorModOp, ONE, ONE), [PAIR * 4, np.array([2, 7])], ["0", "6"]),

@@ -1,0 +1,204 @@
+"""Loops and scans that stay loops of a program, and numbers of rounds, parts and tensors that do not fit."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, parser
+from onnx_models import Samples, by_import, by_onnxruntime, main, require_equal
+from xdsl.dialects import scf
+
+from xrelay.frontends.onnx import OnnxImportError, import_model
+from xrelay.frontends.onnx.importer.core import unrolling
+from xrelay.runtime.signature import InputSequence
+
+SAMPLES = Samples(43)
+floats = SAMPLES.floats
+
+
+def model(text: str) -> ModelProto:
+    return parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>\n{text}')
+
+
+def scan(rounds: int, axis: int, direction: int) -> ModelProto:
+    """The sums of a state and each matrix, and products of both."""
+    return model(f"""
+    scanned (float[2, 3] s, float[{rounds}, 2, 3] xs) => (float[2, 3] y, float[a, b, c] ys) {{
+      y, ys = Scan <num_scan_inputs = 1, scan_output_axes = [{axis}], scan_output_directions = [{direction}],
+        body = body (float[2, 3] h, float[2, 3] x) => (float[2, 3] sum, float[2, 3] out) {{
+          sum = Add(h, x)
+          out = Mul(sum, x)
+        }}> (s, xs)
+    }}""")
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2])
+def test_what_rounds_add_on_any_axis(axis: int, direction: int) -> None:
+    """Of a scan that is not unrolled."""
+    scanned = scan(70, axis, direction)
+    assert any(isinstance(op, scf.ForOp) for op in main(import_model(scanned)).walk())
+    data = [floats(2, 3), floats(70, 2, 3)]
+    require_equal(by_import(scanned, data), by_onnxruntime(scanned, data))
+
+
+LOOP = """
+looped (float[2] x, int64 n) => (float[2] y) {
+  cond = Constant <value = bool[1] {COND}> ()
+  y = Loop <body = body (int64 i, bool go, float[2] h) => (bool on, float[2] hn) {
+      on = Identity(go)
+      hn = Add(h, h)
+    }> (n, cond, x)
+}"""
+
+
+@pytest.mark.parametrize(("cond", "factor"), [(0, 1), (1, 8)])
+def test_loops_that_end_before_they_begin(cond: int, factor: int) -> None:
+    """By a condition that is known, whatever the number of rounds is."""
+    x = floats(2)
+    (found,) = by_import(model(LOOP.replace("COND", str(cond))), [x, np.array(3)])
+    np.testing.assert_array_equal(found, x * factor)
+
+
+SCANS = {
+    "num_scan_inputs = 0": "'num_scan_inputs' is 0, it has 3 inputs and its body 2 outputs",
+    "num_scan_inputs = 4": "'num_scan_inputs' is 4, it has 3 inputs and its body 2 outputs",
+    "num_scan_inputs = 2": "the scanned axes have the lengths [4, 5]",
+}
+
+
+@pytest.mark.parametrize("number", SCANS)
+def test_scans_that_do_not_fit(number: str) -> None:
+    """Inputs of unequal lengths, and another number of them."""
+    text = f"""
+    scanned (float[2] s, float[4, 2] xs, float[5, 2] zs) => (float[2] y, float[a, 2] ys) {{
+      y, ys = Scan <{number}, body = body (float[2] h, float[2] x, float[2] z) => (float[2] sum, float[2] out) {{
+          sum = Add(h, x)
+          out = Mul(sum, z)
+        }}> (s, xs, zs)
+    }}"""
+    assert reason(text) == f"{SCANS[number]}"
+
+
+def reason(text: str) -> str:
+    """What is said of the node of a model."""
+    with pytest.raises(OnnxImportError) as caught:
+        import_model(model(text))
+    said = str(caught.value)
+    return said.partition("): ")[2] or said.rpartition("opset 17: ")[2]
+
+
+def test_scans_with_more_states_than_outputs() -> None:
+    """The body gives each state anew."""
+    text = """
+    scanned (float[2] s, float[2] t, float[4, 2] xs) => (float[2] y) {
+      y = Scan <num_scan_inputs = 1, body = body (float[2] h, float[2] k, float[2] x) => (float[2] sum) {
+          sum = Add(h, x)
+        }> (s, t, xs)
+    }"""
+    assert reason(text) == "'num_scan_inputs' is 1, it has 3 inputs and its body 1 outputs"
+
+
+def test_scans_without_rounds() -> None:
+    """What they add has a shape that only a round would tell."""
+    text = """
+    scanned (float[2] s, float[0, 2] xs) => (float[2] y, float[a, 2] ys) {
+      y, ys = Scan <num_scan_inputs = 1, body = body (float[2] h, float[2] x) => (float[2] sum, float[2] out) {
+          sum = Add(h, x)
+          out = Mul(sum, x)
+        }> (s, xs)
+    }"""
+    expected = "it makes no round, and the shape of what rounds add is not known"
+    assert reason(text) == expected
+
+
+def test_bodies_with_too_few_outputs() -> None:
+    """The condition, and each carried value."""
+    text = """
+    looped (float[2] x) => (float[2] y) {
+      n = Constant <value_int = 3> ()
+      y = Loop <body = body (int64 i, bool go, float[2] h) => (bool on) { on = Identity(go) }> (n, , x)
+    }"""
+    assert reason(text) == "its body has 1 outputs, expected 2 or more"
+
+
+def test_conditions_of_several_elements() -> None:
+    """A loop goes on or does not."""
+    text = """
+    looped (float[2] x, bool[2] c) => (float[2] y) {
+      y = Loop <body = body (int64 i, bool go, float[2] h) => (bool on, float[2] hn) {
+          on = Identity(go)
+          hn = Add(h, h)
+        }> (, c, x)
+    }"""
+    assert reason(text) == "tensor<2xi1> is given, expected one element of type i1"
+
+
+MAPPED = """
+mapped (float[4] x, float[6] z) => (seq(float[k]) ys) {
+  two = Constant <value_int = 2> ()
+  xs = SplitToSequence <axis = 0> (x, two)
+  zs = SplitToSequence <axis = 0> (z, two)
+  ys = SequenceMap <body = body (float[k] a, float[k] b) => (float[k] c) { c = Add(a, b) }> (xs, zs)
+}"""
+
+
+def test_sequences_of_unequal_lengths() -> None:
+    """Each tensor of one goes with one of the other."""
+    assert reason(MAPPED) == "its sequences have 2 and 3 tensors"
+    equal: Any = MAPPED.replace("float[6]", "float[4]")
+    x, z = floats(4), floats(4)
+    (found,) = by_import(model(equal), [x, z])
+    np.testing.assert_array_equal(np.concatenate(found), x + z)
+
+
+def test_tensors_for_sequences_that_are_tensors() -> None:
+    """A list of tensors stands for a sequence."""
+    text = "plain (float[2] x) => (float[2] y) { y = Relu(x) }"
+    message = (
+        "^cannot import model 'plain': shapes= gives the tensors of 'x', which is no sequence$"
+    )
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(model(text), shapes={"x": InputSequence.of([floats(2)])})
+
+
+def test_programs_that_grow_too_large() -> None:
+    """The operations of all loops count together."""
+    text = """
+    looped (float[2] x) => (float[n, 2] y, float[n, 2] z) {
+      n = Constant <value_int = 30> ()
+      first, y = Loop <body = body (int64 i, bool go, float[2] h) => (bool on, float[2] hn, float[2] r) {
+          on = Less(i, n)
+          hn = Add(h, h)
+          r = Identity(hn)
+        }> (n, , x)
+      second, z = Loop <body = body (int64 i, bool go, float[2] h) => (bool on, float[2] hn, float[2] r) {
+          on = Less(i, n)
+          hn = Add(h, h)
+          r = Identity(hn)
+        }> (n, , first)
+    }"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unrolling, "MAX_OPERATIONS", 200)
+        assert reason(text) == (
+            "loops are unrolled, which makes more than 200 operations; how many rounds it makes is "
+            "computed, and the shape of what rounds add depends on it"
+        )
+
+
+@pytest.mark.parametrize(
+    ("shapes", "axis", "message"),
+    [
+        ("float[4] x, float[4, 3] z", 1, "'axis' is 1, accepted range is [-1, 0]"),
+        (
+            "float[4, 3] x, float[4] z",
+            1,
+            "field 1 of 'data' is tensor<4xf32>, field 0 is tensor<4x3xf32>",
+        ),
+        ("float[4] x, float[4] z", -2, "'axis' is -2, accepted range is [-1, 0]"),
+    ],
+)
+def test_axes_of_what_is_joined(shapes: str, axis: int, message: str) -> None:
+    """That of the first tensor, which the others follow."""
+    text = f"joined ({shapes}) => (float[a] y) {{ y = Concat <axis = {axis}> (x, z) }}"
+    assert reason(text) == message
