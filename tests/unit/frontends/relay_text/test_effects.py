@@ -5,7 +5,13 @@ from xdsl.dialects.builtin import ComplexType, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, opt_operand_def, traits_def
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    opt_operand_def,
+    traits_def,
+)
 from xdsl.parser import Parser
 from xdsl.traits import Pure
 
@@ -120,6 +126,26 @@ class SomeOp(RelayOp):
         return self.data.type
 
 
+@irdl_op_definition
+class TwoOp(RelayOp):
+    """One operand, and perhaps one or two others."""
+
+    name = "relay.test_two"
+    irdl_options = (AttrSizedOperandSegments(), ParsePropInAttrDict())
+
+    data: Tensor = operand()
+    first = opt_operand_def(TensorType)
+    second = opt_operand_def(TensorType)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$data (`,` $first^)? (`and` $second^)? attr-dict `:` type($data) (`,` type($first)^)? "
+        "(`and` type($second)^)? `->` type($result)"
+    )
+
+    def infer_type(self) -> Attribute:
+        return self.data.type
+
+
 def refusal(op: type[RelayOp], *operands: SSAValue) -> str:
     """What is said of a call."""
     with pytest.raises(RelayTextError) as caught:
@@ -147,6 +173,15 @@ def test_operands_that_may_be_left_out(count: int) -> None:
     assert isinstance(op, SomeOp)
     assert op.data is VALUES[0]
     assert op.other is (VALUES[1] if count == 2 else None)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_operands_that_may_be_left_out_from_the_last_on(count: int) -> None:
+    """Each is one operand at most."""
+    op = built(TwoOp, *VALUES[:count])
+    assert isinstance(op, TwoOp)
+    found = [op.data, op.first, op.second]
+    assert found == [*VALUES[:count], *[None] * (3 - count)]
 
 
 def test_numbers_of_operands_that_do_not_fit() -> None:
