@@ -37,6 +37,7 @@ from xrelay.dialects.length_scope import Pinned, Scope
 from xrelay.dialects.lengths import LengthsAttr, length_array, symbol
 from xrelay.dialects.nn.bitserial import BitSerialConv2DOp
 from xrelay.dialects.nn.loss import NllLossOp
+from xrelay.dialects.qnn.blocks import QnnDequantizeBlocksOp
 from xrelay.dialects.shapes import static_tensor
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.vision.regions import ProposalOp
@@ -71,6 +72,12 @@ def of_bits(weight: TensorType[Attribute]) -> RelayOp:
     """A convolution of images of 32 channels with two bits of a packed weight."""
     data, packed = values(tensor(1, 32, 5, 5, of=i8), weight)
     return BitSerialConv2DOp(data, packed, weight_bits=2)
+
+
+def of_blocks(size: int, bits: int = 8) -> RelayOp:
+    """A matrix of two rows of three numbers, with a scale for each block."""
+    types = tensor(2, 3, of=UI8), tensor(2, -(-3 // max(size, 1))), tensor(of=UI8)
+    return QnnDequantizeBlocksOp(*values(*types), length=3, block_size=size, bits=bits)
 
 
 def loss(classes: int, images: int) -> RelayOp:
@@ -113,6 +120,12 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "packed with another bit": (
         lambda: of_bits(tensor(4, 1, 3, 3, 1, of=UI32)),
         "'weight' is tensor<4x1x3x3x1xui32>, expected 2 bits last",
+    ),
+    "blocks of nothing": (lambda: of_blocks(0), "'block_size' is 0, expected a positive number"),
+    "blocks of less": (lambda: of_blocks(-1), "'block_size' is -1, expected a positive number"),
+    "another number of bits": (
+        lambda: of_blocks(1, 3),
+        "'bits' is 3, accepted are 2, 4 and 8",
     ),
     "no class": (
         lambda: loss(0, 1),
@@ -162,6 +175,8 @@ def test_types_that_are_refused(case: str) -> None:
         (lambda: spaces(6, 6, 6, 3, 2), tensor(1, 3, 6, 6, 6)),
         (lambda: spaces(6, 6, 1, 3, 2), tensor(1, 3, 8, 6, 6)),
         (lambda: of_bits(tensor(4, 1, 3, 3, 2, of=UI32)), tensor(1, 4, 3, 3, of=IntegerType(16))),
+        (lambda: of_blocks(1), tensor(2, 3)),
+        (lambda: of_blocks(3), tensor(2, 3)),
         (lambda: loss(0, 0), tensor()),
         (lambda: loss(1, 1), tensor()),
         (lambda: proposals(1, 1), tensor(600, 5)),
@@ -174,6 +189,8 @@ def test_types_that_just_fit(build: Callable[[], RelayOp], result: Attribute) ->
     assert build().results[0].type == result
 
 
+DATA = 'relay.type_def @T [] [#relay.constructor<"C", [tensor<f32>]>]\n'
+ANYTHING = "#relay.wildcard_pattern"
 BODIES: dict[str, tuple[str, str]] = {
     "a closure without an end": (
         """
@@ -189,6 +206,28 @@ BODIES: dict[str, tuple[str, str]] = {
         """,
         "clause 0 does not end with relay.yield",
     ),
+    "a pattern of another type": (
+        """
+        %0 = relay.match %x [#relay.constructor_pattern<@T::@C, [#relay.wildcard_pattern]>]
+            : (tensor<f32>) -> tensor<f32> { relay.yield %x : tensor<f32> }
+        """,
+        f"pattern #relay.constructor_pattern<@T::@C, [{ANYTHING}]> does not match tensor<f32>",
+    ),
+    "a pattern with too few fields": (
+        """
+        %c = relay.construct @T::@C(%x) : (tensor<f32>) -> !relay.adt<@T, []>
+        %0 = relay.match %c [#relay.constructor_pattern<@T::@C, []>]
+            : (!relay.adt<@T, []>) -> tensor<f32> { relay.yield %x : tensor<f32> }
+        """,
+        "pattern #relay.constructor_pattern<@T::@C, []> does not match !relay.adt<@T, []>",
+    ),
+    "what is no pattern": (
+        """
+        %0 = "relay.match"(%x) ({ relay.yield %x : tensor<f32> }) {patterns = [unit]}
+            : (tensor<f32>) -> tensor<f32>
+        """,
+        "unit is no pattern",
+    ),
 }
 
 
@@ -196,7 +235,7 @@ BODIES: dict[str, tuple[str, str]] = {
 def test_bodies_that_are_refused(case: str) -> None:
     """Functions and clauses end with what they give."""
     body, message = BODIES[case]
-    text = f"func.func @f(%x: tensor<f32>) {{ {body} func.return }}"
+    text = f"{DATA}func.func @f(%x: tensor<f32>) {{ {body} func.return }}"
     with pytest.raises(VerifyException) as caught:
         parse_program(text.encode(), "text", context()).verify()
     assert message in str(caught.value)
