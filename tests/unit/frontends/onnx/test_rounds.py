@@ -10,6 +10,7 @@ from xdsl.dialects import scf
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.core import unrolling
+from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on
 from xrelay.runtime.signature import InputSequence
 
 SAMPLES = Samples(43)
@@ -202,3 +203,25 @@ def test_axes_of_what_is_joined(shapes: str, axis: int, message: str) -> None:
     """That of the first tensor, which the others follow."""
     text = f"joined ({shapes}) => (float[a] y) {{ y = Concat <axis = {axis}> (x, z) }}"
     assert reason(text) == message
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("b (int64 i, bool go) => (bool go) { x = Identity(i) }", True),
+        ("b (int64 i, bool go) => (bool on) { on = Identity(go) }", True),
+        ("b (int64 i, bool go) => (bool on) { a = Identity(go) on = Identity(a) }", True),
+        ("b (int64 i, bool go) => (bool on) { on = Not(go) }", False),
+        ("b (int64 i, bool go) => (bool on) { on = Identity(i) }", False),
+        ("b (int64 i, bool go) => (bool on) { on = Constant <value = bool {1}> () }", True),
+        ("b (int64 i, bool go) => (bool on) { on = Constant <value = bool {0}> () }", False),
+        ("b (int64 i, bool go) => (bool on) <bool on = {1}> { x = Identity(i) }", True),
+        ("b (int64 i, bool go) => (bool on) <bool on = {0}> { x = Identity(i) }", False),
+        ("b (int64 i) => (bool on) { on = Identity(i) }", False),
+        ("b () => (bool on) { on = Identity(on) }", False),
+        ("b () => () { on = Identity(on) }", False),
+    ],
+)
+def test_conditions_that_stay_true(body: str, found: bool) -> None:
+    """That which is given, or a constant, also in bodies that are damaged."""
+    assert goes_on(parser.parse_graph(body)) is found

@@ -321,3 +321,13 @@ def test_products_with_scales_of_rows_and_columns(rows: bool) -> None:
     right = (b.astype(float) - zero_b) * scale_b
     wanted = np.clip(np.round(left @ right / 2) + 100, 0, 255).astype(np.uint8)
     require_equal(by_import(model, [a]), [wanted])
+
+
+@pytest.mark.parametrize(
+    "pads", [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 2, 0, 1]]
+)
+def test_windows_of_images_with_some_padding(pads: list[int]) -> None:
+    """What lies in the padding is cut off."""
+    shape, block = longs(4, 5), longs(2, 3)
+    places = (4 + pads[0] + pads[2] - 1) * (5 + pads[1] + pads[3] - 2)
+    check("Col2Im", [floats(1, 12, places)], [shape, block], opset=18, pads=pads)
