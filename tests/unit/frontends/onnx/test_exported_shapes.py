@@ -107,6 +107,20 @@ CASES: dict[str, Case] = {
         [floats(3, 2), SOME],
         ["Transpose", "Max", "Min", "GatherND"],
     ),
+    "each pixel twice": (
+        "nn.upsampling {scale_h = 2.0 : f64, scale_w = 3.0 : f64}",
+        ["tensor<1x1x2x3xf32>"],
+        "tensor<1x1x4x9xf32>",
+        [floats(1, 1, 2, 3)],
+        ["Resize"],
+    ),
+    "some pixels twice": (
+        "nn.upsampling {scale_h = 1.5 : f64, scale_w = 2.0 : f64}",
+        ["tensor<1x1x2x3xf32>"],
+        "tensor<1x1x3x6xf32>",
+        [floats(1, 1, 2, 3)],
+        ["Gather", "Gather"],
+    ),
     "no class": (
         "one_hot {depth = 0 : i64, axis = -1 : i64, dtype = f32}",
         ["tensor<2xi64>", "tensor<f32>", "tensor<f32>"],

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from onnx_models import (
     Array,
     Samples,
@@ -331,3 +332,34 @@ def test_windows_of_images_with_some_padding(pads: list[int]) -> None:
     shape, block = longs(4, 5), longs(2, 3)
     places = (4 + pads[0] + pads[2] - 1) * (5 + pads[1] + pads[3] - 2)
     check("Col2Im", [floats(1, 12, places)], [shape, block], opset=18, pads=pads)
+
+
+OPTIMISERS: dict[str, tuple[int, dict[str, float | str]]] = {
+    "Adagrad": (1, {"decay_factor": 0.1, "epsilon": 1e-3, "norm_coefficient": 0.01}),
+    "Adam": (
+        2,
+        {
+            "alpha": 0.8,
+            "beta": 0.7,
+            "epsilon": 1e-3,
+            "norm_coefficient": 0.01,
+            "norm_coefficient_post": 0.02,
+        },
+    ),
+    "Momentum": (1, {"alpha": 0.9, "beta": 0.3, "norm_coefficient": 0.01, "mode": "nesterov"}),
+}
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("op", OPTIMISERS)
+def test_optimisers_at_their_first_updates(op: str, count: int) -> None:
+    """As ONNX's evaluator has them, of two parameters."""
+    kinds_of_state, attributes = OPTIMISERS[op]
+    data: list[Array] = [np.array(0.1, np.float32), np.array(count, np.int64)]
+    data += [floats(3) for _ in range(4)]
+    data += [np.abs(floats(3)) for _ in range(2 * kinds_of_state)]
+    outputs = 2 + 2 * kinds_of_state
+    model = fused(op, data, (), outputs, "ai.onnx.preview.training", **attributes)
+    feeds = {f"in{i}": each for i, each in enumerate(data)}
+    wanted = ReferenceEvaluator(model).run(None, feeds)
+    require_equal(by_import(model, data), [np.asarray(each, np.float32) for each in wanted])

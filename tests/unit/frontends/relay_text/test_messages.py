@@ -373,6 +373,16 @@ def summed(axis: str, *nodes: dict[str, Any]) -> str:
     )
 
 
+@pytest.mark.parametrize("root", [4, 5])
+def test_roots_that_are_no_objects(root: int) -> None:
+    """There are as many objects as there are, with numbers from 0 on."""
+    text = summed("0").replace('"root": 1', f'"root": {root}')
+    with pytest.raises(RelayTextError) as caught:
+        read_relay_text(text)
+    said = f"'root' is {root}, expected the index of one of 4 objects"
+    assert str(caught.value).split("\n")[0].endswith(said)
+
+
 def test_attributes_that_are_an_entry() -> None:
     """A list of numbers, an empty one, and none, which stands for all axes."""
     one, none = ({"type_key": "Array", "data": data} for data in ([5], list[int]()))
