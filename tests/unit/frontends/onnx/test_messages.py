@@ -91,6 +91,7 @@ REFUSED: Sequence[Row] = (
 )  # fmt: skip
 
 UNSUPPORTED: Sequence[Row] = (
+    ("", "RoiAlign", [floats(1, 4, 2)], [floats(1, 4), longs(0)], {"opset": 16}, "its input has the shape [1, 4, 2]: only images, of rank 4, are supported"),
     ("", "QuantizeLinear", [floats(2)], [ONE], {"opset": 21, "output_dtype": TensorProto.INT64}, "its result has elements of type i64"),
     (MICROSOFT, "QGemm", [bytes_of(2, 2, dtype="int16")], [*SCALED, bytes_of(2, 2), *SCALED], {}, "it multiplies elements of type i16"),
     ("", "ConvInteger", [bytes_of(1, 1, 2, 2, 2)], [bytes_of(1, 1, 1, 1, 1)], {"opset": 10}, "its input has 3 spatial axes: expected lines or images"),

@@ -363,3 +363,28 @@ def test_optimisers_at_their_first_updates(op: str, count: int) -> None:
     feeds = {f"in{i}": each for i, each in enumerate(data)}
     wanted = ReferenceEvaluator(model).run(None, feeds)
     require_equal(by_import(model, data), [np.asarray(each, np.float32) for each in wanted])
+
+
+def test_one_block_for_each_row() -> None:
+    """A zero point for each row, or one for all."""
+    data, scales = (
+        np.arange(12, dtype=np.uint8).reshape(3, 4),
+        np.array([[1], [2], [0.5]], np.float32),
+    )
+    for zeros in (np.array([[3], [1], [2]], np.uint8), np.array([[3], [3], [3]], np.uint8)):
+        node = one_node(
+            "DequantizeLinear", [], [data, scales, zeros], opset=21, axis=1, block_size=4
+        )
+        wanted = (data.astype(np.float32) - zeros) * scales
+        require_equal(by_import(node, []), [wanted])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_bits_that_become_bools(dtype: str) -> None:
+    """Of bytes that are 0 or 1; and back."""
+    data = np.array([0, 1, 1, 0], dtype)
+    model = one_node("BitCast", [data], opset=26, to=TensorProto.BOOL)
+    require_equal(by_import(model, [data]), [data.astype(bool)])
+    code = helper.np_dtype_to_tensor_dtype(data.dtype)
+    back = one_node("BitCast", [data.astype(bool)], opset=26, to=code)
+    require_equal(by_import(back, [data.astype(bool)]), [data])
