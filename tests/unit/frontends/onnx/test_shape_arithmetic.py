@@ -9,7 +9,7 @@ from onnx import ModelProto, parser
 from onnx.reference import ReferenceEvaluator
 from xdsl.dialects.builtin import TensorType, f32, i1, i8, i32, i64
 from xdsl.dialects.test import TestOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 
 import xrelay
 from xrelay.dialects.base import RelayOp
@@ -177,7 +177,7 @@ def of(kind: Callable[..., RelayOp], *shapes: tuple[int, ...]) -> RelayOp:
     return kind(*values(*(TensorType(i64, shape) for shape in shapes)))
 
 
-def cast_to(type_: Attribute) -> RelayOp:
+def cast_to(type_: TypeAttribute) -> RelayOp:
     return unary.CastOp(values(TensorType(i64, [2]))[0], type_)
 
 
@@ -283,6 +283,6 @@ def test_what_is_no_arithmetic_on_shapes(case: str) -> None:
 @pytest.mark.parametrize(
     ("number", "type_"), [(2**31 - 1, i32), (-(2**31) + 1, i32), (2**63 - 1, i64)]
 )
-def test_numbers_that_just_fit(number: int, type_: Attribute) -> None:
+def test_numbers_that_just_fit(number: int, type_: TypeAttribute) -> None:
     """Beside a length that may not."""
     assert found(cast_to(type_), number_array([N, number])) == (["n", str(number)], (2,))
