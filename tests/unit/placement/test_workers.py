@@ -193,9 +193,7 @@ def test_a_worker_ends_when_nobody_has_a_task() -> None:
 # -- the executor -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(0.0, "0"), (-1.5, "-1.5"), (nan, "nan")], ids=str
-)
+@pytest.mark.parametrize(("seconds", "shown"), [(0.0, "0"), (-1.5, "-1.5"), (nan, "nan")], ids=str)
 def test_times_that_no_task_can_keep(seconds: float, shown: str) -> None:
     """A limit is a positive number."""
     with pytest.raises(PlacementError) as caught:
