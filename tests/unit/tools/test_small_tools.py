@@ -172,6 +172,35 @@ def test_passes_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[-1] == "2 passes; `xrelay passes NAME` says more"
 
 
+def test_passes_as_a_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table with links, and what there is to say of each."""
+    option = passes.OptionRow("most", "3", "how many")
+    rows = [PassRow("a", "does | this", "More.", ("b", "c"), (option,), {})]
+    monkeypatch.setattr(passes, "pass_rows", lambda: rows)
+    args: Any = SimpleNamespace(names=[], markdown=True)
+    assert show_passes(args) == 0
+    lines = capsys.readouterr().out.removeprefix(passes.PAGE).splitlines()
+    assert lines == [
+        "| pass | what it does | TVM's | records | changed | exceptions |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| [`a`](#a) | does \\| this |  |  |  |  |",
+        *("", "## a", "", "Does | this.", "", "More.", "", "Runs `b`, `c`.", ""),
+        "- `most=3`: how many",
+    ]
+
+
+def test_partitioned_programs_are_written(cmd: Callable[..., Any], tmp_path: Path) -> None:
+    """With a function for each region."""
+    path, made = tmp_path / "p.mlir", tmp_path / "made.mlir"
+    path.write_text(WHAT_IF)
+    done = cmd("partition", path, "--backend", "numpy", "-o", made)
+    assert done.code == 0, done.err
+    text = made.read_text()
+    assert text.count("func.func") == 2 and 'Compiler = "numpy"' in text
+
+
 # -- comparing --------------------------------------------------------------------------------------
 
 
