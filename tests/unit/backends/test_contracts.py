@@ -143,3 +143,19 @@ def test_differences_of_floats(found: list[float], expected: list[float], same: 
     """Up to a part of the largest element that is a number, at least of 1."""
     given = np.array(found, np.float32), np.array(expected, np.float32)
     assert (difference(*given) is None) is same
+
+
+@pytest.mark.parametrize(
+    ("keeps", "names"), [(True, ["one relu", "with NaN"]), (False, ["one relu"])]
+)
+def test_cases_of_special_numbers(
+    monkeypatch: pytest.MonkeyPatch, keeps: bool, names: list[str]
+) -> None:
+    """They are for backends that keep these."""
+    monkeypatch.setattr(contract, "operator_cases", lambda: [RELU])
+    monkeypatch.setattr(
+        contract, "structure_cases", lambda: [ContractCase("with NaN", RELU.build, special=True)]
+    )
+    backend = Rectifier()
+    backend.special_numbers = keeps
+    assert [case.name for case in contract_cases(backend)] == names
