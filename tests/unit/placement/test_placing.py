@@ -381,6 +381,11 @@ def changed(data: dict[str, Any], *path: Any, value: Any) -> dict[str, Any]:
         (("regions", 1, "nodes", 0, "index"), True, "has node True, expected a number"),
         (("regions", 1, "nodes", 0, "op"), "sort", "has 'sort' at node"),
         (("regions", 1, "nested"), [{"nodes": [0]}], "has nested nodes that are not its own"),
+        (
+            ("regions", 1, "nested"),
+            [{"nodes": [], "attributes": {"Composite": True}}],
+            "'Composite' of regions\\[1\\] is True, expected a text or a number",
+        ),
     ],
 )
 def test_wrong_plans(path: tuple[Any, ...], value: Any, message: str, tmp_path: Path) -> None:

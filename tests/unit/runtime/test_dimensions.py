@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -15,7 +15,7 @@ from xrelay.dialects.lengths import larger, polynomial, smaller, symbol
 from xrelay.runtime.dimensions.functions import functions_ir
 from xrelay.runtime.dimensions.interface import OpenInterface
 from xrelay.runtime.host import host
-from xrelay.runtime.lengths import OpenLengths
+from xrelay.runtime.lengths import OpenLengths, Polynomial
 from xrelay.runtime.llvm import emit_object, linked
 from xrelay.runtime.machine import Address, Machine
 from xrelay.runtime.object_file import load_code
@@ -145,3 +145,20 @@ def test_products_that_overflow(lengths: tuple[int, int]) -> None:
     assert native.workspace(5, 7) == 1225
     product = lengths[0] ** 2 * lengths[1] ** 2
     assert native.workspace(*lengths) == (product if product < 2**62 else -1)
+
+
+def test_no_program_serves_a_workspace_of_less_than_nothing() -> None:
+    """Whatever its outputs are."""
+    whole = interface(lambda a, b: a - b, at=(9, 3))
+    (program,) = whole.programs
+    assert program.lengths is not None
+    lengths = replace(program.lengths, outputs=((symbol_of(1),),), guards=())
+    native = functions(replace(whole, programs=(replace(program, lengths=lengths),)))
+    for first, second, size in ((9, 3, 6), (5, 5, 0), (5, 7, -1), (2, 9, -1)):
+        assert native.workspace(first, second) == size
+        assert native.output(0, first, second) == (-1 if size < 0 else 4 * second)
+
+
+def symbol_of(number: int) -> Polynomial:
+    """A length as it is."""
+    return (((number,), 1),)
