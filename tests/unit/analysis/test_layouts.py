@@ -10,7 +10,7 @@ from xdsl.dialects.test import TestOp
 
 from xrelay.analysis.layouts import axes, elementwise, slices
 from xrelay.analysis.layouts.alteration import packed_convolutions
-from xrelay.analysis.layouts.inference import Inferred, Seen, transformed_like
+from xrelay.analysis.layouts.inference import Inferred, Known, Seen, transformed_like
 from xrelay.analysis.patterns.checks import plain
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import TupleOp
@@ -30,7 +30,7 @@ def layout(text: str) -> Layout:
     return Layout.parse(text, "'layout'") if text else Layout(())
 
 
-def seen(*texts: str) -> list[Seen]:
+def seen(*texts: str) -> list[Known]:
     """Layouts of operands; empty ones are not known."""
     return [layout(text) if text else None for text in texts]
 
