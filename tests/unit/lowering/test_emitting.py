@@ -30,6 +30,7 @@ from xrelay.compiler import context
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import symbol
 from xrelay.dialects.nn.upsampling import UpsamplingOp
+from xrelay.dialects.tensor.indexing import StridedSetOp
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.interpreters.constants import constant_op
@@ -37,7 +38,7 @@ from xrelay.lowering.emit.builder import POINTER, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext, Team
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Buffer, Evaluator
-from xrelay.lowering.emit.format import Format
+from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.index import Index, Sum
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Site
@@ -342,3 +343,20 @@ def test_axes_in_other_orders(
     assert order.canonical(shape) == lengths
     assert order.stated(b, (1, 5, 2)) == list(stated)
     assert order.named(b, stated) == [1, 5, 2]
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [(Position((2, 3), (), 1, 2), [1, 2]), (Position((2, 3), (1,), 2), [5])],
+)
+def test_nothing_is_set_in_a_slice(place: Position, found: list[int]) -> None:
+    """Where no element is set, the data are read at the same place, and neither bounds nor steps are."""
+    b = builder()
+    source, target, _ = args(b)
+    types = [TensorType(f32, [2, 3]), TensorType(f32, [0, 3]), *[TensorType(i64, [2])] * 3]
+    operands = TestOp(result_types=types).results
+    op = StridedSetOp(*operands)
+    ev = Evaluator(b, RULES, {(operands[0], 0): Buffer(source, row_major((2, 3)), element(f32))})
+    ev.get((op.result, 0), place)
+    assert offsets(b, source) == found
+    assert not target.uses
