@@ -76,16 +76,13 @@ for spec, lines in (("legalize", False), ("legalize-convolutions", True)):
 
 
 def transposed_bytes(*zeros: int, dtype: str = "int8") -> Callable[[GuardGraph], Any]:
-    return lambda g: g.show(
-        QnnConv2DTransposeOp(
-            g.x(1, 2, 4, 4, dtype=dtype),
-            g.w(3, 2, 3, 3, dtype=dtype),
-            *(g.c(zero, "int32") for zero in zeros),
-            g.c(0.5),
-            g.c(0.25),
-            strides=(2, 2),
-        )
-    )
+    def build(g: GuardGraph) -> None:
+        left, right = (g.c(zero, "int32") for zero in zeros)
+        factors = g.x(1, 2, 4, 4, dtype=dtype), g.w(3, 2, 3, 3, dtype=dtype)
+        op = QnnConv2DTransposeOp(*factors, left, right, g.c(0.5), g.c(0.25), strides=(2, 2))
+        g.show(op)
+
+    return build
 
 
 BYTES = table("legalize-quantized-products{rules=cpu}", units=0)
@@ -151,7 +148,11 @@ def fused(
     def build(g: GuardGraph) -> None:
         *first, last = shapes
         args = [*(g.x(*shape) for shape in first), (g.w if constant else g.x)(*last)]
-        g.returns(g.fused(args, lambda inner, *params: inner.op(make(*params))))
+
+        def body(inner: Any, *params: SSAValue) -> SSAValue:
+            return inner.op(make(*params))
+
+        g.returns(g.fused(args, body))
 
     return build
 
@@ -162,6 +163,21 @@ WEIGHTS.keeps("a matrix that is given", fused(DenseOp, (3, 4), (6, 4), constant=
 WEIGHTS.changes(
     "an image", fused(Conv2DOp, (1, 4, 5, 5), (6, 4, 3, 3)), expects="+layout_transform"
 )
+
+
+def within(g: GuardGraph) -> None:
+    """What a composite is given in a kernel is no constant of the kernel."""
+
+    def product(inner: Any, x: SSAValue, weight: SSAValue) -> SSAValue:
+        return inner.op(DenseOp(x, weight))
+
+    def kernel(inner: Any, x: SSAValue) -> SSAValue:
+        return inner.fused([x, g.w(6, 4)], product, composite="mine")
+
+    g.returns(g.fused([g.x(3, 4)], kernel))
+
+
+WEIGHTS.keeps("a constant of a composite in a kernel", within)
 WEIGHTS.keeps("a weight that is given", fused(Conv2DOp, (1, 4, 5, 5), (6, 4, 3, 3), constant=False))
 
 BRANCHES = table("combine-parallel-conv2d{min-num-branches=2}", units=64, special=False)
