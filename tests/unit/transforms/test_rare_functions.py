@@ -161,6 +161,18 @@ CHANGED: dict[str, tuple[str, str, str]] = {
         ),
         "",
     ),
+    "a literal that is called at another type": (
+        "outline-closures",
+        main(
+            f"""%f = relay.closure : {SAME} {{
+            ^bb0(%p: {T}):
+              relay.yield %p : {T}
+            }}""",
+            f"%r = relay.apply %f(%x) : ({SAME}, {T}) -> tensor<?xf32>",
+            result="tensor<?xf32>",
+        ),
+        "",
+    ),
     "a literal that is a value as well": (
         "outline-closures",
         main(

@@ -133,6 +133,12 @@ TAKEN.keeps("of all axes", lambda g: g.show(TakeOp(g.x(2, 3), g.c([1], "int64"))
 GRADIENTS = table("first-order-gradient", special=False, settles=False)
 GRADIENTS.changes("a slice of a number", lambda g: g.show(StridedSliceOp(g.x(), [], [])))
 
+CONTINUED = table("un-cps", before="to-cps", settles=False, special=False)
+CONTINUED.changes(
+    "two results",
+    lambda g: [g.show(ReluOp(g.x(2))), g.show(ReluOp(g.x(3)))],
+)
+
 # -- layouts and element types
 
 WEIGHTS = table(
