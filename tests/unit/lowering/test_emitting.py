@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.compiler import context
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import symbol
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
 from xrelay.dialects.tensor.indexing import StridedSetOp
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
@@ -37,9 +38,9 @@ from xrelay.interpreters.constants import constant_op
 from xrelay.lowering.emit.builder import POINTER, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext, Team
 from xrelay.lowering.emit.elements import element
-from xrelay.lowering.emit.evaluate import Buffer, Evaluator
+from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf
 from xrelay.lowering.emit.format import Format, row_major
-from xrelay.lowering.emit.index import Index, Sum
+from xrelay.lowering.emit.index import Index, Sum, lanes_of
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Site
 from xrelay.lowering.emit.target import AVX2
@@ -360,3 +361,50 @@ def test_nothing_is_set_in_a_slice(place: Position, found: list[int]) -> None:
     ev.get((op.result, 0), place)
     assert offsets(b, source) == found
     assert not target.uses
+
+
+@pytest.mark.parametrize(
+    ("length", "lanes", "loaded"),
+    [(2, 8, [1] * 8), (7, 8, [1] * 8), (8, 8, [8, *[1] * 8]), (9, 4, [4, *[1] * 4])],
+)
+def test_rows_with_borders(length: int, lanes: int, loaded: list[int]) -> None:
+    """Elements come at once where all are those of the data, which may be fewer than a vector; else one by one."""
+    b = builder()
+    source, border, _ = args(b)
+    data, filling = TestOp(result_types=[TensorType(f32, [2, length]), TensorType(f32, [])]).results
+    op = PadOp(data, filling, ((0, 0), (3, 3)))
+    buffers: dict[Leaf, Buffer] = {
+        (data, 0): Buffer(source, row_major((2, length)), element(f32)),
+        (filling, 0): Buffer(border, row_major(()), element(f32)),
+    }
+    ev = Evaluator(b, RULES, buffers)
+    value = ev.get((op.result, 0), Position((2, length + 6), (1,), b.add(args(b)[2], 0), lanes))
+    assert value.type == VectorType(f32, [lanes])
+    found = [
+        lanes_of(each.dereferenced_value)
+        for op in b.entry.ops
+        for each in op.walk()
+        if isinstance(each, llvm.LoadOp) and _starts_at(each.ptr, source)
+    ]
+    assert found == loaded
+
+
+def _starts_at(pointer: SSAValue, start: SSAValue) -> bool:
+    """Whether a pointer is one behind another."""
+    while isinstance(pointer.owner, llvm.GEPOp):
+        pointer = pointer.owner.ptr
+    return pointer is start
+
+
+def test_numbers_between_others_come_one_by_one() -> None:
+    b = builder()
+    source, _, number = args(b)
+    (data,) = TestOp(result_types=[TensorType(f32, [1, 1, 2, 2])]).results
+    op = UpsamplingOp(data, scale_h=2.0, scale_w=2.0, method="bilinear")
+    ev = Evaluator(b, RULES, {(data, 0): Buffer(source, row_major((1, 1, 2, 2)), element(f32))})
+    value = ev.get((op.result, 0), Position((1, 1, 4, 4), (0, 0, number), 0, 4))
+    assert value.type == VectorType(f32, [4])
+    loads = [op for op in b.entry.ops if isinstance(op, llvm.LoadOp)]
+    assert {lanes_of(load.dereferenced_value) for load in loads} == {1}
+    inserted = [op for op in b.entry.ops if isinstance(op, llvm.InsertElementOp)]
+    assert len(inserted) == 4
