@@ -243,3 +243,39 @@ def test_outputs_that_append_nothing(name: str) -> None:
         "input 'old' and output 'output0' share memory, but the program does not compute the output by appending "
         f"to the input along axis {axis}; expected arrays apart"
     )
+
+
+SHIFT = """func.func @main(%x: V) -> V {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %a = relay.exp %x : (V) -> V
+    %b = relay.tanh %x : (V) -> V
+    %c = relay.sin %x : (V) -> V
+    %p, %q, %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %a, %t = %b, %u = %c) -> (V, V, V) {{
+      %0 = relay.add %s, %t : (V, V) -> V
+      scf.yield {0} : V, V, V
+    }}
+    %z = relay.add %p, %q : (V, V) -> V
+    %w = relay.add %z, %r : (V, V) -> V
+    func.return %w : V
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("given", "copies"),
+    [
+        ("%s, %t, %u", 0),
+        ("%0, %s, %t", 3),
+        ("%t, %u, %0", 4),
+        ("%t, %s, %u", 3),
+        ("%t, %u, %s", 4),
+        ("%s, %s, %t", 2),
+        ("%u, %u, %u", 2),
+        ("%t, %s, %s", 4),
+    ],
+)
+def test_what_a_round_hands_to_the_next(given: str, copies: int) -> None:
+    """Each tensor that moves is copied once, before its place is written; circles take one copy more. The sum lies where %s did."""
+    program = lowered(SHIFT.format(given))
+    assert [step.name for step in program.steps].count("copy") == copies
