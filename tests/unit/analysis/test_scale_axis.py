@@ -239,3 +239,22 @@ def test_values_that_others_use_as_well(lines: str, reason: str) -> None:
     module = Parser(context(), BETWEEN.format(lines)).parse_module()
     (plan,) = plans(module, "backward")
     assert str(plan) == f"relay.multiply %y backward: stays, {reason}"
+
+
+def test_values_that_an_earlier_block_uses() -> None:
+    """Blocks may stand in front of the one that computes what they use."""
+    text = """
+    func.func @main(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
+      %s = relay.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+      cf.br ^later
+    ^earlier:
+      %d = relay.nn.dense %m, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+      func.return %d : tensor<4x2xf32>
+    ^later:
+      %m = relay.multiply %x, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+      %e = relay.nn.dense %m, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+      cf.br ^earlier
+    }"""
+    (plan,) = plans(Parser(context(), text).parse_module(), "forward")
+    reason = "the scaled value is used in another block"
+    assert str(plan) == f"relay.multiply %m forward: stays, {reason}"
