@@ -9,16 +9,18 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i8
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.constants import number_of, rounding
 from xrelay.analysis.facts.operation_count import multiply_adds
 from xrelay.analysis.facts.reshapes import reshaped_argument
 from xrelay.analysis.fusion.plan import FusionOptions, plan
+from xrelay.analysis.fusion.policy import GroupMembers, plan_of_groups
 from xrelay.analysis.partition.compilers import Compiler, CompilerRegistry
 from xrelay.dialects.core.values import CompositeOp, FusedOp
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
-from xrelay.dialects.tensor.unary import ReluOp
+from xrelay.dialects.tensor.unary import NegativeOp, ReluOp
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.target import AVX2
 from xrelay.lowering.emit.tuning import SCHEMA, TuningError, read_records
@@ -152,3 +154,33 @@ def test_what_no_value_connects(rules: str, more: str) -> None:
     )
     assert (found.refusal.rule, found.refusal.sentence) == (19, sentence)
     assert (found.producer, found.consumer) == (one, other)
+
+
+def test_groups_of_two_blocks() -> None:
+    """The operations of a group, and those that it repeats, stand in the block of the plan."""
+    own, other = GuardGraph(), GuardGraph()
+    first = NegativeOp(own.x(2))
+    second = ReluOp(own.op(first))
+    own.show(second)
+    far = ReluOp(other.x(2))
+    other.show(far)
+    (function,) = own.module().ops
+    other.module()
+    assert isinstance(function, func.FuncOp)
+    block = function.body.block
+    together = plan_of_groups(block, [GroupMembers([second, first, first])])
+    assert together.group_of[first] is together.group_of[second]
+    assert together.group_of[first].members == (first, second)
+    for members in (GroupMembers([second, far]), GroupMembers([first, second], [far])):
+        with pytest.raises(
+            PassFailedException, match=r"^relay\.nn\.relu stands in another block than its group$"
+        ):
+            plan_of_groups(block, [members])
+    end = block.last_op
+    assert end is not None
+    with pytest.raises(
+        PassFailedException,
+        match=r"^func\.return cannot be fused: expected an operator with a kernel, one result and no side effects, "
+        "a constant, a tuple or a projection$",
+    ):
+        plan_of_groups(block, [GroupMembers([second, end])])
