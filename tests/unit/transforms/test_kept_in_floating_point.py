@@ -6,22 +6,25 @@ from typing import Any
 import numpy as np
 import pytest
 from guards.passes import GuardGraph
+from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.image.resize import Resize2DOp
 from xrelay.dialects.nn.dense import DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp, SoftmaxOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp
+from xrelay.dialects.tensor.binary import AddOp, MaximumOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.reduce import MeanOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.transforms.rules.quantize.local import CPU_RULES, kept_in_floating_point
-from xrelay.transforms.rules.quantize.values import Kept, Site
+from xrelay.transforms.rules.quantize.operators import RELAY_RULES
+from xrelay.transforms.rules.quantize.values import Affine, Kept, Quantized, Site
 from xrelay.transforms.rules.rewriting import Emitter
 
 Make = Callable[[GuardGraph], Operation]
@@ -248,3 +251,42 @@ def test_what_is_listed() -> None:
     plain = GuardGraph()
     plain.show(DenseOp(plain.x(2, 4), plain.x(2, 4)))
     assert kept_in_floating_point(plain.module()) == []
+
+
+def affine(g: GuardGraph, scale: Any = 0.5) -> Affine:
+    """What integers stand for, with scales of axis 1 where there are several."""
+    return Affine(g.c(scale), g.c(0, "int32"), 1, i8)
+
+
+def test_operands_without_integers() -> None:
+    """What Relay's rules say of numbers, tuples and constants that are not quantized."""
+    g = GuardGraph()
+    x, y = g.x(2, 4), g.x(2, 4)
+    pair = g.op(TupleOp([x, y]))
+    with pytest.raises(Kept, match="^an operand is not quantized$"):
+        _ = Quantized(x, None).affine
+    with pytest.raises(Kept, match="^an operand is not quantized$"):
+        _ = Quantized(pair, (affine(g), affine(g))).affine
+    kind = affine(g)
+    assert Quantized(x, kind).affine is kind
+    site = Site(Emitter(), None)
+    field = TupleGetItemOp(pair, 1)
+    with pytest.raises(Kept, match="^an operand is not quantized$"):
+        RELAY_RULES[TupleGetItemOp].build(field, [Quantized(pair, None)], site)
+    kinds = affine(g, 0.25), affine(g, 0.75)
+    taken = RELAY_RULES[TupleGetItemOp].build(field, [Quantized(pair, kinds)], site)
+    assert taken.kind is kinds[1]
+    total = AddOp(x, y)
+    with pytest.raises(Kept, match="^no operand is quantized$"):
+        RELAY_RULES[AddOp].build(total, [Quantized(x, None), Quantized(y, None)], site)
+
+
+def test_extremes_with_scales_of_channels() -> None:
+    g = GuardGraph()
+    x, y = g.x(2, 4, dtype="int8"), g.x(2, 4, dtype="int8")
+    args = [Quantized(value, affine(g)) for value in (x, y)]
+    op = MaximumOp(x, y)
+    found = RELAY_RULES[MaximumOp].build(op, args, Site(Emitter(), args[0].affine))
+    assert found.kind is args[0].kind
+    with pytest.raises(Kept, match=r"^the result of relay\.maximum has scales of channels$"):
+        RELAY_RULES[MaximumOp].build(op, args, Site(Emitter(), affine(g, CHANNELS)))
