@@ -187,6 +187,66 @@ CHANGED: dict[str, tuple[str, str, str]] = {
     ),
 }
 
+SOME = "tensor<?xf32>"
+OPEN = f"!relay.fn<({SOME}) -> {SOME}>"
+FAR = f"func.func private @far({SOME}) -> {SOME}"
+CHANGED["an argument that a call takes as it states"] = (
+    "partial-eval",
+    main(
+        f"""%f = relay.closure : {OPEN} {{
+        ^bb0(%p: {SOME}):
+          %o = func.call @far(%p) : ({SOME}) -> {SOME}
+          relay.yield %o : {SOME}
+        }}""",
+        f"%r = relay.apply %f(%x) : ({OPEN}, {T}) -> {SOME}",
+        result=SOME,
+    )
+    + FAR,
+    main(
+        f"""%0 = relay.closure : {OPEN} {{
+        ^bb0(%p: {SOME}):
+          %o = func.call @far(%p) : ({SOME}) -> {SOME}
+          %q = relay.let %o : ({SOME}) -> {SOME}
+          relay.yield %q : {SOME}
+        }}
+        %f = relay.let %0 : ({OPEN}) -> {OPEN}""",
+        f"%1 = tensor.cast %x : {T} to {SOME}",
+        f"%2 = func.call @far(%1) : ({SOME}) -> {SOME}",
+        f"%r = relay.let %2 : ({SOME}) -> {SOME}",
+        result=SOME,
+    )
+    + FAR,
+)
+CHANGED["a literal that does not call itself in the end"] = (
+    "partial-eval",
+    main(
+        f"""%k = relay.closure attributes {{recursive}} : {SAME} {{
+        ^bb0(%self: {SAME}, %p: {T}):
+          %no = relay.constant dense<false> : tensor<i1>
+          %c = tensor.extract %no[] : tensor<i1>
+          %q = scf.if %c -> ({T}) {{
+            %e = relay.apply %self(%p) : ({SAME}, {T}) -> {T}
+            scf.yield %e : {T}
+          }} else {{
+            scf.yield %p : {T}
+          }}
+          relay.yield %q : {T}
+        }}""",
+        f"%r = relay.let %k : ({SAME}) -> {SAME}",
+        result=SAME,
+    ),
+    main(
+        f"""%k = relay.closure : {SAME} {{
+        ^bb0(%p: {T}):
+          %no = relay.constant dense<false> : tensor<i1>
+          %named = relay.let %no : (tensor<i1>) -> tensor<i1>
+          relay.yield %p : {T}
+        }}""",
+        f"%r = relay.let %k : ({SAME}) -> {SAME}",
+        result=SAME,
+    ),
+)
+
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_programs(name: str) -> None:
