@@ -248,6 +248,37 @@ CHANGED["a literal that does not call itself in the end"] = (
 )
 
 
+def moved(name: str) -> str:
+    """The function that an exponential goes to."""
+    return f"""func.func private @{name}(%p: {T}) -> {T} {{
+      %e = relay.exp %p : ({T}) -> {T}
+      func.return %e : {T}
+    }}"""
+
+
+TAKEN = f"func.func private @default_main_0(%p: {T}) -> {T} {{ func.return %p : {T} }}"
+CHANGED["a name that is taken"] = (
+    "outline-default-regions",
+    main(f"%r = relay.exp %x : ({T}) -> {T}") + TAKEN,
+    main(f"%r = func.call @default_main_1(%x) : ({T}) -> {T}") + TAKEN + moved("default_main_1"),
+)
+KERNEL = f"""%k = relay.fused %x : ({T}) -> {T} {{
+    ^bb0(%p: {T}):
+      %e = relay.exp %p : ({T}) -> {T}
+      relay.yield %e : {T}
+    }}
+    %r = relay.fused %k attributes {{reshape_only}} : ({T}) -> tensor<?x1xf32> {{
+    ^bb0(%q: {T}):
+      %s = relay.reshape %q {{newshape = array<i64: -1, 1>}} : ({T}) -> tensor<?x1xf32>
+      relay.yield %s : tensor<?x1xf32>
+    }}"""
+CHANGED["a view of unknown shape"] = (
+    "remove-standalone-reshapes",
+    main(KERNEL, result="tensor<?x1xf32>"),
+    "",
+)
+
+
 @pytest.mark.parametrize("name", CHANGED)
 def test_programs(name: str) -> None:
     """The whole program; one without an expected one stays as it is."""
