@@ -3,6 +3,7 @@
 import pytest
 from guards.passes import passes_of
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, TupleType, f32
 from xdsl.dialects.test import TestOp
 from xdsl.parser import Parser
@@ -13,6 +14,7 @@ from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.transforms.derivatives.terms import Term
 from xrelay.transforms.functional.first_order_gradient import added, fields_of
 from xrelay.transforms.memory.annotate_memory_scope import texture_of
+from xrelay.transforms.rules.functional.atoms import settle_atoms
 from xrelay.transforms.rules.rewriting import Emitter
 
 T = "tensor<2xf32>"
@@ -358,3 +360,29 @@ def test_textures(shape: tuple[int, ...], limit: int, scope: str | None) -> None
 
 def test_what_is_no_tensor_is_no_texture() -> None:
     assert texture_of(TupleType((TensorType(f32, [1, 8, 5, 6, 4]),)), 100) is None
+
+
+ATOMS = """
+func.func @main(%x: tensor<2xf32>, %p: tensor<index>, %t: tensor<3xi64>) -> tensor<i64> {
+  %place = tensor.extract %p[] : tensor<index>
+  %unused = tensor.extract %p[] : tensor<index>
+  %one = tensor.extract %t[%place] : tensor<3xi64>
+  %other = tensor.extract %t[%place] : tensor<3xi64>
+  %a = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  %b = tensor.from_elements %one : tensor<i64>
+  %c = relay.exp %a : (tensor<2xf32>) -> tensor<2xf32>
+  %d = tensor.from_elements %other : tensor<i64>
+  func.return %d : tensor<i64>
+}"""
+
+
+def test_atoms_stand_before_what_needs_them_first() -> None:
+    """Each in front of its first user, and what an atom needs in front of the first of these; unused ones go."""
+    module = parsed(ATOMS)
+    module.verify()
+    (function,) = module.ops
+    assert isinstance(function, func.FuncOp)
+    settle_atoms(function)
+    module.verify()
+    names = [value.name_hint for op in function.body.block.ops for value in op.results]
+    assert names == ["a", "place", "one", "b", "c", "other", "d"]
