@@ -359,3 +359,13 @@ def test_what_is_wanted_in_both_layouts_is_transformed_once():
     value = through(g, zeros(g, 1, 32, 6, 6), large)
     g.show(SoftmaxOp(g.op(ReluOp(value))))
     assert decided(g) == {"nn.conv2d": True, "nn.relu": True}
+
+
+@pytest.mark.parametrize(("channels", "stays"), [(32, True), (30, False)])
+def test_transforms_into_blocks_take_what_is_in_blocks(channels: int, stays: bool) -> None:
+    """A transform of whole blocks wants no NCHW; one that pads the last block does, and others then take it."""
+    g = Graph()
+    value = through(g, zeros(g, 1, 32, 6, 6), conv(channels, 32, 3, 3, padding=[1, 1]))
+    g.show(LayoutTransformOp(value, "NCHW", "NCHW4c"))
+    g.show(SoftmaxOp(g.op(ReluOp(value))))
+    assert decided(g) == {"nn.conv2d": True, "nn.relu": stays}

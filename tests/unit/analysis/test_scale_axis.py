@@ -207,3 +207,54 @@ def test_quotients_that_are_numbers(factor: str, operator: str, expected: bool):
     text = f"{given}\n%c = {FACTORS.format(factor)}\n{operator and f'%m = {operator}'}"
     *_, last = Parser(context(), text).parse_module().ops
     assert is_never_zero(last.results[0]) == expected
+
+
+BETWEEN = """
+func.func @main(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>, %c: i1, %p: tensor<4x2xf32>) -> tensor<4x2xf32> {{
+  %s = relay.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %d = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  %r = relay.nn.relu %d : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  {0}
+  return %d : tensor<4x2xf32>
+}}
+"""
+SCALED = "%y = relay.multiply {}, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>".format
+INNER = "%i = scf.if %c -> (tensor<4x2xf32>) {{ {0} scf.yield %y : tensor<4x2xf32> }} else {{ scf.yield %p : tensor<4x2xf32> }}".format
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (SCALED("%p"), "the scaled value is no result of an operator"),
+        (SCALED("%r"), "relay.nn.dense has a result that is used more than once"),
+        (INNER(SCALED("%r")), "relay.nn.relu stands in another scope"),
+        (
+            SCALED("%r") + "\n%q = relay.exp %r : (tensor<4x2xf32>) -> tensor<4x2xf32>",
+            "relay.nn.relu has a result that is used more than once",
+        ),
+    ],
+)
+def test_values_that_others_use_as_well(lines: str, reason: str) -> None:
+    """A scale goes to what makes a value for nobody else, in the same block."""
+    module = Parser(context(), BETWEEN.format(lines)).parse_module()
+    (plan,) = plans(module, "backward")
+    assert str(plan) == f"relay.multiply %y backward: stays, {reason}"
+
+
+def test_values_that_an_earlier_block_uses() -> None:
+    """Blocks may stand in front of the one that computes what they use."""
+    text = """
+    func.func @main(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
+      %s = relay.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+      cf.br ^later
+    ^earlier:
+      %d = relay.nn.dense %m, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+      func.return %d : tensor<4x2xf32>
+    ^later:
+      %m = relay.multiply %x, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+      %e = relay.nn.dense %m, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+      cf.br ^earlier
+    }"""
+    (plan,) = plans(Parser(context(), text).parse_module(), "forward")
+    reason = "the scaled value is used in another block"
+    assert str(plan) == f"relay.multiply %m forward: stays, {reason}"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cases.attention import LONG, MASKS, Attention
 from graphs import Graph
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from xrelay.analysis.facts.walking import walk
@@ -271,6 +272,25 @@ def test_refusals(name: str) -> None:
 def test_elements(dtype: str, is_taken: bool) -> None:
     expected = None if is_taken else "scores, weights and sums not all f32 or all f64"
     assert parts.refusal(composite(attended, dtype=dtype)) == expected
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_products_that_only_general_code_computes(number: int) -> None:
+    """Products of f64 for results of f32 are rounded otherwise, as scores and as results."""
+
+    def product(g: Graph, left: SSAValue, right: SSAValue) -> SSAValue:
+        return g.op(BatchMatmulOp(left, right, out_dtype=f32))
+
+    def body(g: Graph, x: SSAValue, y: SSAValue) -> SSAValue:
+        scores = product(g, x, x) if number == 0 else times(g, y, y)
+        other = y if number == 0 else x
+        return product(g, g.op(SoftmaxOp(scores)), other)
+
+    graph = Graph()
+    args = [graph.input(np.zeros(MATRIX, dtype)) for dtype in ("float64", "float32")]
+    graph.returns(graph.fused(args, body, composite=parts.NAME))
+    (op,) = (op for op in walk(graph.module()) if isinstance(op, CompositeOp))
+    assert parts.refusal(Site(op, GENERIC)) == "elements of types that only general code multiplies"
 
 
 def test_other_composites() -> None:

@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.lowering.emit.strategy import Selection, Site
 from xrelay.lowering.emit.target import AVX2, AVX512, GENERIC, Target
+from xrelay.lowering.operators.qnn.blocks_product import BlocksProduct
 from xrelay.lowering.program.registry import explain_selection
 
 ui8 = IntegerType(8, Signedness.UNSIGNED)
@@ -89,3 +90,30 @@ def test_sizes_of_blocks(size: int, problem: str | None) -> None:
     else:
         with pytest.raises(VerifyException, match=problem):
             QnnDenseBlocksOp(*args, block_size=size).verify()
+
+
+@pytest.mark.parametrize("target", [GENERIC, AVX2, AVX512])
+def test_no_rows_cost_nothing(target: Target) -> None:
+    costs = {
+        each.implementation.name: each.cost for each in selection(0, 64, 32, target).candidates
+    }
+    assert costs["streamed-blocks"] == costs["unpacked-blocks"] == 0.0
+
+
+@pytest.mark.parametrize("target", [GENERIC, AVX2, AVX512])
+def test_weights_beyond_the_near_cache_arrive_from_memory(target: Target) -> None:
+    """One row takes as long as they need to arrive, and many rows as long as the arithmetic does."""
+    seconds: list[float] = []
+    for rows, depth in ((1, 64), (1, 2**16), (2**12, 2**16)):
+        found = selection(rows, depth, 32, target)
+        (cost,) = (
+            each.cost
+            for each in found.candidates
+            if each.implementation.name == "streamed-blocks" and each.cost is not None
+        )
+        arrival = BlocksProduct.of(found.site.op, target).packed_bytes / target.memory_bandwidth
+        seconds.append(cost / arrival)
+    near, far, many = seconds
+    assert near != 1.0
+    assert far >= 1.0
+    assert many > 100 * far

@@ -125,6 +125,14 @@ def test_a_condition_adds_an_implementation() -> None:
     assert (selection.chosen, selection.refusals) == (LIBRARY, ())
 
 
+def test_what_the_program_states_is_said_so() -> None:
+    """Unless there is nothing else, or it is the best."""
+    for strategy, basis in ((EVERY, Basis.STATED), ((PLAIN,), Basis.ONLY)):
+        selection = select(strategy, dense())
+        assert replace(selection, is_stated=True).basis == basis
+        assert selection.basis != Basis.STATED
+
+
 def test_the_first_among_equals_is_used() -> None:
     twin = replace(PLAIN, name="twin")
     assert select((PLAIN, twin), dense()).chosen is PLAIN
