@@ -2,10 +2,11 @@
 How much code the kernels of operators are: `kernel_sizes.txt`, which a change of their code changes.
 
 `make pages` writes it anew: the difference shows which kernels a change makes longer or
-shorter, and what loops and accesses to memory it adds.
+shorter, and what loops and accesses to memory it adds; by the digest, which are different at all.
 """
 
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 
 from cases.kernel import Case
@@ -37,6 +38,11 @@ def all_cases() -> dict[str, Case]:
     return found | {name: case for name, case in tensors.items() if name.endswith("-float32")}
 
 
+def digest(module: Operation) -> str:
+    """Stands for code."""
+    return sha256(str(module).encode()).hexdigest()[:8]
+
+
 @collector_paused()
 def size(case: Case) -> str:
     """The numbers of steps, of operations, of some kinds of them, and of implementations; memory."""
@@ -49,7 +55,7 @@ def size(case: Case) -> str:
     ways = ", ".join(f"{count} {name}" for name, count in sorted(used.items()))
     return (
         f"{len(program.steps)} steps, {program.workspace_bytes} bytes of workspace; {counts.total()} operations, "
-        f"of these {kinds}; {ways or 'no choices'}"
+        f"of these {kinds}; {ways or 'no choices'}; code {digest(program.module)}"
     )
 
 

@@ -1,0 +1,41 @@
+"""ONNX's tests for backends are imported as `imports.txt` says."""
+
+from collections.abc import Iterator
+
+import onnx
+import pytest
+from code_records import imports
+from onnx import ModelProto
+
+VERSION, *LINES = imports.FILE.read_text().splitlines()
+KNOWN = dict(line.split(": ", 1) for line in LINES)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        VERSION != f"onnx {onnx.__version__}", reason=f"the record is of the tests of {VERSION}"
+    ),
+]
+
+
+@pytest.fixture(scope="module", name="models")
+def all_models() -> dict[str, ModelProto]:
+    """The models of the tests."""
+    return dict(imports.models())
+
+
+def differences(models: dict[str, ModelProto]) -> Iterator[str]:
+    """What is imported otherwise."""
+    for name, model in models.items():
+        found = imports.imported(model)
+        if found != KNOWN.get(name):
+            yield f"- {name}: {KNOWN.get(name)}\n+ {name}: {found}"
+
+
+def test_all_tests_are_on_record(models: dict[str, ModelProto]) -> None:
+    assert list(KNOWN) == list(models), "run `make pages`"
+
+
+def test_models_are_imported_as_on_record(models: dict[str, ModelProto]) -> None:
+    found = list(differences(models))
+    assert not found, "\n".join(["if this is better, run `make pages`", *found])

@@ -1,0 +1,34 @@
+"""Of networks becomes what `networks.txt` says."""
+
+from collections.abc import Iterator
+
+import pytest
+from code_records import networks
+
+
+def known() -> Iterator[tuple[str, str]]:
+    """What is on record: the lines under each name."""
+    name, below = "", ""
+    for line in networks.FILE.read_text().splitlines(keepends=True):
+        if line.startswith(" "):
+            below += line
+            continue
+        if name:
+            yield name, below
+        name, below = line.rstrip("\n"), ""
+    yield name, below
+
+
+KNOWN = dict(known())
+
+
+def test_all_networks_are_on_record() -> None:
+    assert list(KNOWN) == [name for name, *_ in networks.entries()], "run `make pages`"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KNOWN)
+def test_networks_are_compiled_as_on_record(name: str) -> None:
+    """Where the new lines are better, `make pages` writes them."""
+    model, options = next((m, o) for found, m, o in networks.entries() if found == name)
+    assert networks.entry(model, options) == KNOWN[name]
