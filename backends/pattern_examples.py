@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
+from xdsl.dialects.builtin import f16
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.analysis.patterns.language import (
@@ -24,7 +25,7 @@ from xrelay.analysis.patterns.language import (
 )
 from xrelay.analysis.patterns.nodes import nodes
 from xrelay.backends.region_builder import RegionBuilder
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import Constructor, RelayOp
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, norm
@@ -45,6 +46,7 @@ Example: TypeAlias = Callable[[SSAValue, Sequence[Make]], RelayOp]
 
 
 EXAMPLES: dict[str, Example] = {
+    "cast": lambda x, _: unary.CastOp(x, f16),
     "clip": lambda x, _: unary.ClipOp(x, 0.0, 6.0),
     "nn.avg_pool2d": lambda x, _: pool.AvgPool2DOp(x, (2, 2), strides=(2, 2)),
     "nn.bias_add": lambda x, rest: norm.BiasAddOp(x, rest[0]((shape_of(x)[1],))),
@@ -124,10 +126,7 @@ class _Building:
         example = EXAMPLES.get(name)
         if example is not None:
             return self.builder.op(example(first, rest))
-        if (
-            issubclass(op_type, ElementwiseUnaryOp)
-            and op_type.__init__ is ElementwiseUnaryOp.__init__
-        ):
+        if issubclass(op_type, ElementwiseUnaryOp) and len(Constructor.of(op_type).required) == 1:
             return self.builder.op(op_type(first))
         if issubclass(op_type, BroadcastBinaryOp):
             return self.builder.op(op_type(first, rest[0](shape_of(first))))

@@ -144,6 +144,6 @@ COMMANDS = {
         "run the contract tests of a backend",
         TEST_BACKEND_EXAMPLES,
         _add_test_backend,
-        "test_backend:test_backend",
+        "backend_contract:test_backend",
     ),
 }

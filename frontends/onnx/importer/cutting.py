@@ -179,6 +179,8 @@ class Cutter:
         results.update(dict.fromkeys(part.count for part in parts.values()))
         before += [each.first for each in bounded.values()]
         first_nodes, first_taken = self._needed(list(results), before)
+        if not all(map(self._is_tensor, results)):
+            return None
         first = self._model(
             "first", first_nodes, first_taken, [self._port(each) for each in results]
         )

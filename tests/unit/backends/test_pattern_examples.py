@@ -147,6 +147,7 @@ def test_alternatives_of_patterns() -> None:
         (is_op("nn.nothing")(X), "there is no operator relay.nn.nothing"),
         (is_op("relay.nothing")(X), "there is no operator relay.nothing"),
         (is_op("nn.batch_norm")(X), "no example of nn.batch_norm"),
+        (is_op("reinterpret")(X), "no example of reinterpret"),
         (is_tuple(None), "no example of a TuplePattern"),
         (is_op("exp"), "no example of a OpPattern"),
     ],

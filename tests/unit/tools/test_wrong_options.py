@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from xrelay.contract import ContractBroken
-from xrelay.tools import demo, test_backend
+from xrelay.tools import backend_contract, demo
 from xrelay.tools.errors import FAILED
 
 Command = Callable[..., Any]
@@ -91,7 +91,7 @@ def test_cases_of_backends(cmd: Command, monkeypatch: pytest.MonkeyPatch) -> Non
     def broken(case: Any, *_: object) -> None:
         raise ContractBroken(f"{case.name}: [nothing] holds")
 
-    monkeypatch.setattr(test_backend, "check", broken)
+    monkeypatch.setattr(backend_contract, "check", broken)
     failed = cmd("test-backend", "numpy", "--case", names[0])
     assert failed.code == FAILED and "[nothing] holds" in failed.out
     assert re.search("0 of [1-9]", failed.out)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 from onnx import ModelProto, parser, printer
 
+import xrelay
 from xrelay.frontends.onnx import import_model
 from xrelay.frontends.onnx.errors import UnknownInputs
 from xrelay.runtime.staged import Part, Stages
@@ -132,3 +133,18 @@ def test_shapes_that_are_computed() -> None:
         "y = Expand (z, r)",
     ]
     assert stages.parts == {}
+
+
+def test_sequences_are_not_cut_off() -> None:
+    """Only tensors go from one model to the other: the model is refused, as the node that is no end is."""
+    model = parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 21]>
+        seqs (float[4] x) => (float[a] y) {
+          s = SplitToSequence (x)
+          p = NonZero (x)
+          n = ReduceMax <keepdims = 0> (p)
+          y = SequenceAt (s, n)
+        }"""
+    )
+    with pytest.raises(UnknownInputs, match="input 0 .'X'. is not a constant"):
+        xrelay.compile(model)
