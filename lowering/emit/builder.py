@@ -69,6 +69,8 @@ class KernelBuilder(IndexBuilder):
     """Whether what is subnormal becomes zero when it is rounded to bf16, as one instruction does."""
     whole_numbers: dict[SSAValue, Whole] = field(default_factory=dict[SSAValue, Whole])
     """Of integers that were converted from numbers of floating point, those numbers."""
+    integers: dict[SSAValue, Element] = field(default_factory=dict[SSAValue, Element])
+    """Of numbers of floating point that were converted from integers, their type."""
 
     # -- control flow -------------------------------------------------------------------------
 

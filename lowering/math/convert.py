@@ -1,17 +1,7 @@
 """Conversion of values between element types, as `relay.cast` defines it."""
 
-from xdsl.dialects import arith, llvm, math, vector
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerType,
-    bf16,
-    f16,
-    f32,
-    i32,
-    i64,
-)
+from xdsl.dialects import arith, llvm, math
+from xdsl.dialects.builtin import BFloat16Type, IntegerType, bf16, f16, f32, i32, i64
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder, Whole, mangle
@@ -25,6 +15,7 @@ from xrelay.lowering.math.half import (
     widen_bfloat,
     widen_half,
 )
+from xrelay.lowering.math.quotients import known_number, rounded_quotient
 
 MOST_ADDED = 1 << 16
 """To a rounded number, as the zero points of integers of 16 bits."""
@@ -92,6 +83,8 @@ def _clamped(b: KernelBuilder, value: SSAValue, old: Element, new: Element, lane
     """
     rounded = _rounded(value)
     x, added = rounded or (value, 0)
+    if rounded is not None:
+        x = rounded_quotient(b, x, int(lowest(new)) - added, int(highest(new)) - added)
 
     def number(integer: float) -> SSAValue:
         return b.constant(old.compute, float(integer - added), lanes)
@@ -119,27 +112,12 @@ def _rounded(value: SSAValue) -> tuple[SSAValue, int] | None:
     """What is rounded to even and the integer that is added to it, where a number is computed so."""
     op, added = value.owner, 0.0
     if isinstance(op, arith.AddfOp):
-        known = _known(op.rhs)
+        known = known_number(op.rhs)
         # The sum must be exact.
         if known is None or not known.is_integer() or abs(known) > MOST_ADDED:
             return None
         op, added = op.lhs.owner, known
     return (op.operand, int(added)) if isinstance(op, math.RoundEvenOp) else None
-
-
-def _known(value: SSAValue) -> float | None:
-    """The number of floating point in all lanes, where the code states it."""
-    op = value.owner
-    if isinstance(op, vector.BroadcastOp):
-        op = op.source.owner
-    match op:
-        case arith.ConstantOp(value=FloatAttr() as number):
-            return number.value.data
-        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as numbers) if numbers.is_splat():
-            number = numbers.get_values()[0]
-            return number if isinstance(number, float) else None
-        case _:
-            return None
 
 
 def _widened(b: KernelBuilder, value: SSAValue, old: Element) -> SSAValue:
@@ -161,13 +139,19 @@ def _to_float(
     if whole is not None and whole.kind == old and whole.sum.type == result:
         # It was a number before. The difference is exact, and no negative zero.
         other = b.constant(new.compute, whole.other, lanes)
-        return b.insert(arith.SubfOp(whole.sum, other)).result
-    if old.signed:
-        return b.insert(llvm.SIToFPOp(value, result)).result
+        number = b.insert(arith.SubfOp(whole.sum, other)).result
+        b.integers[number] = old
+        return number
     if old.bits < 64:
         # Twice the width holds every unsigned number as a signed one.
-        longer = _resize(b, value, old, i32 if old.bits < 32 else i64, lanes)
-        return b.insert(llvm.SIToFPOp(longer, result)).result
+        longer = (
+            value if old.signed else _resize(b, value, old, i32 if old.bits < 32 else i64, lanes)
+        )
+        number = b.insert(llvm.SIToFPOp(longer, result)).result
+        b.integers[number] = old
+        return number
+    if old.signed:
+        return b.insert(llvm.SIToFPOp(value, result)).result
     # Halve numbers over the signed range, keeping the lost bit so that rounding stays right.
     one = b.constant(i64, 1, lanes)
     half = b.either(b.insert(arith.ShRUIOp(value, one)).result, b.both(value, one))

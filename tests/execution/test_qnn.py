@@ -18,7 +18,7 @@ from xdsl.ir import Block, Region, SSAValue
 import xrelay
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
-from xrelay.dialects.tensor.binary import AddOp, DivideOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.unary import CastOp, FloorOp, RoundOp
 from xrelay.interpreters.arrays import Array, element_type_of, type_of
 from xrelay.interpreters.relay import interpret
@@ -83,6 +83,68 @@ def converted(g: Graph, value: SSAValue, *dtypes: str) -> SSAValue:
     for dtype in dtypes:
         value = g.op(CastOp(value, element_type_of(np.dtype(dtype))))
     return value
+
+
+SCALES = (0.02, 1 / 3, 0.5, 7.3e-5, 1e4, 1e-20, 1e30, -0.3)
+"""Also such that quotients by them stay divisions."""
+
+
+@pytest.mark.parametrize("integer", OTHERS)
+@pytest.mark.parametrize("zero_point", [0, 3, -77])
+def test_quotients_by_known_scales(
+    target: str, graph: Graph, integer: str, zero_point: int
+) -> None:
+    """Beside each number where the integer changes, and what is not finite."""
+    g, info = graph, np.iinfo(integer)
+    halves = np.arange(max(info.min, -300), min(info.max, 300)) + 0.5 - zero_point
+    special = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, 3e38, -3e38]
+    for scale in np.array(SCALES, np.float32):
+        middle = (halves * np.float64(scale)).astype(np.float32)
+        numbers = [np.nextafter(middle, np.float32(-np.inf)), middle]
+        numbers.append(np.nextafter(middle, np.float32(np.inf)))
+        x = g.input(np.concatenate([*numbers, np.array(special, np.float32)]))
+        whole = g.op(RoundOp(g.op(DivideOp(x, g.constant(scale)))))
+        moved = g.op(AddOp(whole, g.constant(np.array(zero_point, np.float32))))
+        g.returns(converted(g, moved, integer))
+    g.check(target)
+
+
+SUMS = (
+    # scales of the terms and of the sum, zero points of all, the type of the terms
+    ((0.053, 0.032, 0.0384), (-130, 0, 0), "uint8"),
+    ((0.02, 1 / 3, 0.11), (3, -77, 12), "int8"),
+    ((0.5, 0.25, 0.5), (0, 0, -128), "int8"),
+    ((1e-4, 30.0, 7.0), (255, 1, 128), "uint8"),
+    ((0.04, -0.04, 1e-25), (-128, -128, 0), "uint8"),
+)
+
+
+@pytest.mark.parametrize("integer", ["int8", "uint8"])
+@pytest.mark.parametrize(("scales", "zero_points", "kind"), SUMS)
+def test_quantized_sums(
+    target: str,
+    graph: Graph,
+    integer: str,
+    scales: tuple[float, ...],
+    zero_points: tuple[int, ...],
+    kind: str,
+) -> None:
+    """All pairs of bytes."""
+    g, info = graph, np.iinfo(kind)
+    numbers = np.arange(info.min, info.max + 1, dtype=kind)
+    pairs = [g.input(each.reshape(-1)) for each in np.meshgrid(numbers, numbers)]
+
+    def number(value: float) -> SSAValue:
+        return g.constant(np.array(value, np.float32))
+
+    terms: list[SSAValue] = []
+    for value, scale, zero_point in zip(pairs, scales, zero_points, strict=False):
+        x = converted(g, value, "float32")
+        moved = g.op(SubtractOp(x, number(zero_point))) if zero_point else x
+        terms.append(g.op(MultiplyOp(moved, number(scale))))
+    whole = g.op(RoundOp(g.op(DivideOp(g.op(AddOp(*terms)), number(scales[2])))))
+    g.returns(converted(g, g.op(AddOp(whole, number(zero_points[2]))), integer))
+    g.check(target)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
