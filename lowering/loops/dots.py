@@ -385,6 +385,6 @@ def channel_dot(
     kind = ChannelDot
     if isinstance(dot, ByteDot | ShortDot):
         kind = ShortChannelDot
-    elif isinstance(dot, BfloatDot):
+    elif isinstance(dot, BfloatDot) and dot.step_work == 1:
         kind = BfloatChannelDot
     return kind(image, weight, dot.total)
