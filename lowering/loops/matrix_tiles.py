@@ -35,7 +35,7 @@ from xrelay.lowering.loops.tile_registers import (
     stated_tiles,
     tile_dot_of,
 )
-from xrelay.lowering.loops.tiles import SumsInMemory, TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiles import Meanwhile, SumsInMemory, TileAt, converted, emit_tiles
 from xrelay.lowering.loops.tiling import Tiling
 
 
@@ -113,13 +113,17 @@ class _TileCode(ProductCode):
 
     plan: TilePlan
 
-    def compute(self, where: TileAt, vectors: int, sums: SSAValue) -> None:
+    def compute(
+        self, where: TileAt, vectors: int, sums: SSAValue, meanwhile: Meanwhile | None
+    ) -> None:
         """Writes the sums of a tile."""
         dot, step = self.plan.dot, self.right.step
         x, w = self.addresses(where, 0)
         loop = DepthLoop(self.plan.steps // ROWS, ROWS * dot.group, ROWS * step)
         operands = TileOperands(dot, x, w, [loop], (0, self.row_step), step)
-        TileRegisters.of(where.tiling).multiply(self.b, operands, vectors, sums, where.prefetch)
+        TileRegisters.of(where.tiling).multiply(
+            self.b, operands, vectors, sums, where.prefetch, meanwhile
+        )
 
 
 TILE_REGISTERS = Implementation("tile-registers", _emit, 20, _refusal, _cost, _spacing, _parameters)

@@ -17,10 +17,11 @@ Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 
 """
 
 from abc import abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i8
@@ -30,6 +31,7 @@ from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.target import Target
@@ -292,8 +294,12 @@ class TileRegisters:
         vectors: int,
         sums: SSAValue,
         prefetch: Prefetch | None = None,
+        meanwhile: Callable[[Index, int], None] | None = None,
     ) -> None:
-        """Writes the sums of `vectors` vectors to memory, position by position."""
+        """
+        Writes the sums of `vectors` vectors to memory, position by position, after what is done beside each round of
+        products.
+        """
         dot, loops = operands.dot, operands.loops
         lanes = ROW_BYTES // dot.total.bytes
         vertical, horizontal = operands.position_steps
@@ -309,13 +315,13 @@ class TileRegisters:
         def load(number: int, pointer: SSAValue, stride: SSAValue) -> None:
             b.command("llvm.x86.tileloadd64", [register(number), pointer, stride])
 
-        def round_at(level: int, x: SSAValue, w: SSAValue) -> None:
+        def round_at(level: int, number: Index, x: SSAValue, w: SSAValue) -> None:
             if level < len(loops):
                 loop = loops[level]
                 with b.loop(0, loop.rounds) as i:
                     near = b.address(x, b.mul(i, loop.image_step), dot.image.storage)
                     wide = b.address(w, b.mul(i, loop.weight_step), dot.weight.storage)
-                    round_at(level + 1, near, wide)
+                    round_at(level + 1, b.add(b.mul(number, loop.rounds), i), near, wide)
                 return
             if prefetch is not None:
                 line = LINE_BYTES // dot.weight.bytes
@@ -330,12 +336,14 @@ class TileRegisters:
                         first = b.address(x, offset, dot.image.storage)
                         load(self.image(i), first, strides[0])
                     numbers = (self.sums(i, v), self.image(i), self.weights(v))
-                    b.command(dot.instruction, [register(number) for number in numbers])
+                    b.command(dot.instruction, [register(each) for each in numbers])
+            if meanwhile is not None:
+                meanwhile(number, prod(loop.rounds for loop in loops))
 
         used = [(i, v) for i in range(len(self.heights)) for v in range(vectors)]
         for i, v in used:
             b.command("llvm.x86.tilezero", [register(self.sums(i, v))])
-        round_at(0, operands.image, operands.weights)
+        round_at(0, 0, operands.image, operands.weights)
         for i, v in used:
             row, start = self.firsts[i]
             position = row * self.columns + start

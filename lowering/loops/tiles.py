@@ -15,6 +15,14 @@ whole depth would not stay in the cache, the sums wait in memory:
         for tile of the block:
             hand it to the sink
 
+Where sums leave registers that other code does not know, those of one tile are handed over while those of the next are
+computed: the units for products and those for vectors both have work.
+
+        for tile of the block:
+            for round of products of the tile:
+                multiply, and hand over a share of the tile before
+        hand over the last tile
+
 Where the positions of a block are gathered, a task has all panels, or the share of a thread if there are fewer blocks
 than threads:
 
@@ -85,12 +93,19 @@ class Gather:
     write: Callable[[TileAt], None]
 
 
+Meanwhile: TypeAlias = Callable[[Index, int], None]
+"""What is done beside a round of products: gets its number, and how many there are."""
+
+
 @dataclass(frozen=True)
 class SumsInMemory:
     """Code of tiles whose sums are in registers that other code does not know, and then in memory."""
 
-    compute: Callable[[TileAt, int, SSAValue], None]
-    """Writes the sums of a tile of a number of vectors over the whole depth to memory, position by position."""
+    compute: Callable[[TileAt, int, SSAValue, Meanwhile | None], None]
+    """
+    Writes the sums of a tile of a number of vectors over the whole depth to memory, position by position, after all
+    else that is done meanwhile.
+    """
     task: Callable[[Tiling], AbstractContextManager[None]]
     """What a task does around its tiles."""
     gather: Gather | None = None
@@ -280,10 +295,15 @@ def emit_tiles(
             if gather is not None:
                 code.gathered(gather, batch, tile_range, (b.add(low, first), b.add(high, first)))
                 return
-            place = (*batch, b.add(low, first))
+            panel = b.add(low, first)
+            place = (*batch, panel)
             code.prepare(place, 0)
-            with code.task, b.loop(*tile_range) as i:
-                code.whole(place, i)
+            with code.task:
+                if isinstance(code.tile, SumsInMemory):
+                    code.overlapping(code.tile, batch, tile_range, (panel, b.add(panel, 1)))
+                    return
+                with b.loop(*tile_range) as i:
+                    code.whole(place, i)
 
         ctx.tasks((*each.batch, blocks(each.tiles, count), blocks(panels.count, together)), task)
 
@@ -339,20 +359,63 @@ class _Tiles:
         with b.loop(*tiles) as i:
             place = (*batch, panels[0])
             gather.write(TileAt(place, *self._corner(i), 0, None, tiling, windows(i)))
-        with self.task, b.loop(*panels) as panel, b.loop(*tiles) as i:
-            self.whole((*batch, panel), i, windows(i))
+        assert isinstance(self.tile, SumsInMemory)
+        with self.task:
+            self.overlapping(self.tile, batch, tiles, panels, windows)
 
-    def whole(self, place: Place, i: Index, windows: SSAValue | None = None) -> None:
+    def overlapping(
+        self,
+        tile: SumsInMemory,
+        batch: Sequence[Index],
+        tiles: Range,
+        panels: Range,
+        windows: Callable[[Index], SSAValue] | None = None,
+    ) -> None:
+        """A block of tiles for a range of panels: each is handed over while the next is computed."""
+        b, tiling = self.b, self.grid.tiling
+        kept = self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
+        positions = tiling.positions
+        with b.loop(*panels) as panel, b.loop(*tiles) as i:
+            is_first = b.compare_index(i, "eq", tiles[0])
+            index = b.select(is_first, b.index(b.sub(tiles[1], 1)), b.index(b.sub(i, 1)))
+            place = b.select(is_first, b.index(b.sub(panel, 1)), b.index(panel))
+            corner = self._corner(index)
+            is_there = b.either(
+                b.compare_index(i, "ne", tiles[0]), b.compare_index(panel, "ne", panels[0])
+            )
+            count = b.select(is_there, b.index(positions), b.index(0))
+
+            def hand_over(
+                number: Index,
+                rounds: int,
+                place: Place = (*batch, place),
+                corner: tuple[Index, Index] = corner,
+                count: Index = count,
+            ) -> None:
+                share = blocks(positions, rounds)
+                start = b.mul(number, share)
+                with b.loop(start, b.smaller(b.add(start, share), count)) as position:
+                    row, column = b.div(position, tiling.columns), b.mod(position, tiling.columns)
+                    self._finish_position(kept, (0,), place, *corner, row, column)
+
+            where = TileAt(
+                (*batch, panel),
+                *self._corner(i),
+                0,
+                self._ahead(i, self.count),
+                tiling,
+                None if windows is None else windows(i),
+            )
+            tile.compute(where, len(self.widths), kept.pointer, hand_over)
+        last = b.sub(tiles[1], 1)
+        self._finish(kept, (0,), (*batch, b.sub(panels[1], 1)), *self._corner(last))
+
+    def whole(self, place: Place, i: Index) -> None:
         """Computes tile i over the whole depth, and hands it over."""
         b, (y, x) = self.b, self._corner(i)
+        assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
         columns, vectors = self.grid.tiling.columns, len(self.widths)
-        tiling = self.grid.tiling
-        where = TileAt(place, y, x, 0, self._ahead(i, self.count), tiling, windows)
-        if isinstance(self.tile, SumsInMemory):
-            kept = self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
-            self.tile.compute(where, vectors, kept.pointer)
-            self._finish(kept, (0,), place, y, x)
-            return
+        where = TileAt(place, y, x, 0, self._ahead(i, self.count), self.grid.tiling)
         first = list(self.start(place, vectors)) * self.grid.tiling.positions
         totals = self.tile(where, first)
         if not self.ctx.heavy_epilogue and certainly(self.panels.rest, 0):
@@ -453,33 +516,44 @@ class _Tiles:
         self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index
     ) -> None:
         """Hands over a tile whose sums are in memory."""
-        b, tiling = self.b, self.grid.tiling
+        tiling = self.grid.tiling
+        self.b.loop_nest(
+            (tiling.rows, tiling.columns),
+            lambda indices: self._finish_position(kept, slot, place, y, x, *indices),
+        )
 
-        def vector(row: Index, column: Index, v: Index, width: int) -> None:
+    def _finish_position(
+        self,
+        kept: Buffer,
+        slot: Sequence[Index],
+        place: Place,
+        y: Index,
+        x: Index,
+        row: Index,
+        column: Index,
+    ) -> None:
+        """Hands over a position of a tile whose first one is (y, x)."""
+        b = self.b
+        where = b.add(y, row), b.add(x, column)
+
+        def vector(v: Index, width: int) -> None:
             source = self._sum(kept, slot, row, column, v)
             value = b.load(kept.pointer, source, self.dot.total, width)
-            self.sink(self._position(place, (b.add(y, row), b.add(x, column)), v, width), value)
+            self.sink(self._position(place, where, v, width), value)
 
-        def rest(row: Index, column: Index) -> None:
-            """The columns that there are: whole vectors, then one by one."""
-            vectors, last = divmod(self.panels.rest, self.lanes)
-            with b.loop(0, vectors) as v:
-                vector(row, column, v, self.lanes)
-            source = self._sum(kept, slot, row, column, vectors)
-            where = self._position(place, (b.add(y, row), b.add(x, column)), vectors, 1)
-            with b.loop(0, last) as i:
-                value = b.load(kept.pointer, b.add(source, i), self.dot.total, 1)
-                self.sink(where.lane(b, i), value)
-
-        def position(indices: tuple[Index, ...]) -> None:
-            row, column = indices
-            if not certainly(self.panels.rest, 0):
-                rest(row, column)
-                return
+        if certainly(self.panels.rest, 0):
             for v, width in enumerate(self.widths):
-                vector(row, column, v, width)
-
-        b.loop_nest((tiling.rows, tiling.columns), position)
+                vector(v, width)
+            return
+        # The columns that there are: whole vectors, then one by one.
+        vectors, last = divmod(self.panels.rest, self.lanes)
+        with b.loop(0, vectors) as v:
+            vector(v, self.lanes)
+        source = self._sum(kept, slot, row, column, vectors)
+        first = self._position(place, where, vectors, 1)
+        with b.loop(0, last) as i:
+            value = b.load(kept.pointer, b.add(source, i), self.dot.total, 1)
+            self.sink(first.lane(b, i), value)
 
     def _hand_over(self, place: Place, where: tuple[Index, Index], v: int, value: SSAValue) -> None:
         """Gives vector v of a position to the sink."""

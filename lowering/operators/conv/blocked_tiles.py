@@ -46,7 +46,14 @@ from xrelay.lowering.loops.tile_registers import (
     stated_tiles,
     tile_dot_of,
 )
-from xrelay.lowering.loops.tiles import Gather, SumsInMemory, TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiles import (
+    Gather,
+    Meanwhile,
+    SumsInMemory,
+    TileAt,
+    converted,
+    emit_tiles,
+)
 from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
 from xrelay.lowering.operators.conv.blocked import (
     FLAT,
@@ -250,10 +257,14 @@ class _TileCode(BlockedCode):
         image, weights = self.first_window(where), self.first_weights(where)
         return TileOperands(plan.dot, image, weights, loops, self.position_steps, step)
 
-    def compute(self, where: TileAt, vectors: int, sums: SSAValue) -> None:
+    def compute(
+        self, where: TileAt, vectors: int, sums: SSAValue, meanwhile: Meanwhile | None
+    ) -> None:
         """Writes the sums of a tile."""
         registers = self.registers(where.tiling)
-        registers.multiply(self.ctx.b, self.operands(where), vectors, sums, where.prefetch)
+        registers.multiply(
+            self.ctx.b, self.operands(where), vectors, sums, where.prefetch, meanwhile
+        )
 
 
 @dataclass(frozen=True)
