@@ -61,6 +61,28 @@ class Whole:
     """The integers that the number is one of."""
 
 
+@dataclass(frozen=True)
+class Saturated:
+    """A number of floating point that is rounded to an integer of 8 bits, to the next one that there is."""
+
+    number: SSAValue
+    added: int
+    """To what is rounded."""
+    kind: Element
+    is_bounded: bool
+    """Whether integers of 32 bits hold what it is rounded to."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A vector that will be stored."""
+
+    pointer: SSAValue
+    offset: Index
+    element: Element
+    value: SSAValue
+
+
 @dataclass(eq=False)
 class KernelBuilder(IndexBuilder):
     """Appends control flow, memory accesses and arithmetic on lanes."""
@@ -69,6 +91,10 @@ class KernelBuilder(IndexBuilder):
     """Whether what is subnormal becomes zero when it is rounded to bf16, as one instruction does."""
     whole_numbers: dict[SSAValue, Whole] = field(default_factory=dict[SSAValue, Whole])
     """Of integers that were converted from numbers of floating point, those numbers."""
+    saturated: dict[SSAValue, Saturated] = field(default_factory=dict[SSAValue, Saturated])
+    """Of vectors of integers of 8 bits, what they were."""
+    waiting: list[Store] | None = None
+    """Stores of such vectors that are put off, where they are."""
     integers: dict[SSAValue, Element] = field(default_factory=dict[SSAValue, Element])
     """Of numbers of floating point that were converted from integers, their type."""
 
@@ -227,6 +253,13 @@ class KernelBuilder(IndexBuilder):
 
     def store(self, pointer: SSAValue, offset: Index, element: Element, value: SSAValue) -> None:
         """Elements to memory."""
+        if (
+            self.waiting is not None
+            and value in self.saturated
+            and value.owner.parent is self.block
+        ):
+            self.waiting.append(Store(pointer, offset, element, value))
+            return
         if element.is_bool:
             value = self.insert(
                 llvm.ZExtOp(value, with_lanes(element.storage, lanes_of(value)))

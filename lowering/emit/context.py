@@ -151,6 +151,12 @@ class KernelContext:
             self.materialize((value, number))
         return self.ev.buffers[value, number]
 
+    @property
+    def writes_bytes(self) -> bool:
+        """Whether the results of the kernel are integers of 8 bits."""
+        kinds = [buffer.element for buffer in self.results]
+        return all(not (kind.is_float or kind.is_bool) and kind.bits == 8 for kind in kinds)
+
     def scalar(self, value: SSAValue) -> SSAValue:
         """The one element of a tensor operand."""
         buffer = self.in_memory(value)

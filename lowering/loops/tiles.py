@@ -55,6 +55,7 @@ from xrelay.lowering.loops.dots import Operands
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, Prefetch
 from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
 from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.joined_stores import TOGETHER, joined_stores, joins_stores
 
 Place: TypeAlias = Sequence[Index]
 """Coordinates in the batch, and the number of a panel."""
@@ -392,11 +393,12 @@ class _Tiles:
                 corner: tuple[Index, Index] = corner,
                 count: Index = count,
             ) -> None:
-                share = blocks(positions, rounds)
+                share = blocks(positions // self.together, rounds) * self.together
                 start = b.mul(number, share)
-                with b.loop(start, b.smaller(b.add(start, share), count)) as position:
-                    row, column = b.div(position, tiling.columns), b.mod(position, tiling.columns)
-                    self._finish_position(kept, (0,), place, *corner, row, column)
+                stop = b.smaller(b.add(start, share), count)
+                with b.loop(start, stop, self.together) as first:
+                    row, column = b.div(first, tiling.columns), b.mod(first, tiling.columns)
+                    self._finish_positions(kept, (0,), place, *corner, row, column)
 
             where = TileAt(
                 (*batch, panel),
@@ -516,11 +518,30 @@ class _Tiles:
         self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index
     ) -> None:
         """Hands over a tile whose sums are in memory."""
-        tiling = self.grid.tiling
-        self.b.loop_nest(
-            (tiling.rows, tiling.columns),
-            lambda indices: self._finish_position(kept, slot, place, y, x, *indices),
-        )
+        b, tiling = self.b, self.grid.tiling
+        with b.loop(0, tiling.rows) as row, b.loop(0, tiling.columns, self.together) as column:
+            self._finish_positions(kept, slot, place, y, x, row, column)
+
+    @property
+    def together(self) -> int:
+        """Positions whose results are stored at once: neighbours in a row of a tile."""
+        joins = self.ctx.writes_bytes and joins_stores(self.ctx.target)
+        return TOGETHER if joins and self.grid.tiling.columns % TOGETHER == 0 else 1
+
+    def _finish_positions(
+        self,
+        kept: Buffer,
+        slot: Sequence[Index],
+        place: Place,
+        y: Index,
+        x: Index,
+        row: Index,
+        column: Index,
+    ) -> None:
+        """Hands over as many positions as are stored at once."""
+        with joined_stores(self.b) if self.together > 1 else nullcontext():
+            for i in range(self.together):
+                self._finish_position(kept, slot, place, y, x, row, self.b.add(column, i))
 
     def _finish_position(
         self,

@@ -4,7 +4,7 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import BFloat16Type, IntegerType, bf16, f16, f32, i32, i64
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import KernelBuilder, Whole, mangle
+from xrelay.lowering.emit.builder import KernelBuilder, Saturated, Whole, mangle
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.index import lanes_of, with_lanes
 from xrelay.lowering.math.arithmetic import highest, lowest
@@ -83,14 +83,16 @@ def _clamped(b: KernelBuilder, value: SSAValue, old: Element, new: Element, lane
     """
     rounded = _rounded(value)
     x, added = rounded or (value, 0)
+    is_bounded = False
     if rounded is not None:
-        x = rounded_quotient(b, x, int(lowest(new)) - added, int(highest(new)) - added)
+        x, is_bounded = rounded_quotient(b, x, int(lowest(new)) - added, int(highest(new)) - added)
 
     def number(integer: float) -> SSAValue:
         return b.constant(old.compute, float(integer - added), lanes)
 
     if new.signed:
         x = b.select(b.is_nan(x), number(0), x)
+    whole = x
     # Of NaN and a number both give the number: 0, the lowest of unsigned integers.
     x = b.insert(arith.MaxnumfOp(x, number(lowest(new)))).result
     x = b.insert(arith.MinnumfOp(x, number(highest(new)))).result
@@ -105,6 +107,8 @@ def _clamped(b: KernelBuilder, value: SSAValue, old: Element, new: Element, lane
         digits = b.insert(arith.AddiOp(digits, b.constant(bits, added, lanes))).result
     result = b.insert(llvm.TruncOp(digits, with_lanes(new.compute, lanes))).res
     b.whole_numbers[result] = Whole(shifted, shift - added, new)
+    if rounded is not None and old.bytes == 4:
+        b.saturated[result] = Saturated(whole, added, new, is_bounded)
     return result
 
 

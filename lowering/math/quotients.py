@@ -47,31 +47,32 @@ def known_number(value: SSAValue) -> float | None:
             return None
 
 
-def rounded_quotient(b: KernelBuilder, x: SSAValue, low: int, high: int) -> SSAValue:
+def rounded_quotient(b: KernelBuilder, x: SSAValue, low: int, high: int) -> tuple[SSAValue, bool]:
     """
     A number with the nearest integer of `x`, as far as that lies between two bounds: for less where `x` is a quotient
-    by a known number, and for still less where that divides the sum of two quantised numbers.
+    by a known number, and for still less where that divides the sum of two quantised numbers. Also whether an integer
+    of 32 bits surely holds it.
     """
     division = x.owner
     if not isinstance(division, arith.DivfOp) or scalar_type(x) != f32 or not b.target.fma:
-        return x
+        return x, False
     v, divisor = Lanes.of(b, x), known_number(division.rhs)
     if divisor is None:
-        return x
+        return x, False
     terms = _terms(b, division.lhs)
     if terms is not None:
         (first, second), (p, q) = terms
         factors = sum_factors(p, q, divisor, low, high)
         if factors is not None:
             a, c, rest = (v.number(each) for each in factors)
-            return v.fma(first, a, v.fma(second, c, rest))
+            return v.fma(first, a, v.fma(second, c, rest)), is_bounded(p, q, factors)
     parts = reciprocal_parts(divisor, low, high)
     if parts is None:
-        return x
+        return x, False
     whole, rest = parts
     if rest == 0:  # Infinity times 0 is NaN.
-        return v.mul(division.lhs, v.number(whole))
-    return v.fma(division.lhs, v.number(whole), v.mul(division.lhs, v.number(rest)))
+        return v.mul(division.lhs, v.number(whole)), False
+    return v.fma(division.lhs, v.number(whole), v.mul(division.lhs, v.number(rest))), False
 
 
 @cache
@@ -177,6 +178,13 @@ def sum_factors(
             if np.array_equal(np.clip(found, low, high), quotients):
                 return float(a), float(b), float(c)
     return None
+
+
+def is_bounded(p: Term, q: Term, factors: tuple[float, float, float]) -> bool:
+    """Whether integers of 32 bits hold what the sums with some factors are rounded to."""
+    a, b, c = map(abs, factors)
+    largest = [max(abs(each.low), abs(each.high)) for each in (p, q)]
+    return largest[0] * a + largest[1] * b + c < 2**30
 
 
 def _dequantized(term: Term, integers: "npt.NDArray[np.float32]") -> "npt.NDArray[np.float32]":
