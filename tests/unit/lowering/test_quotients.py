@@ -69,7 +69,9 @@ def dequantized(term: Term, integer: int) -> np.float32:
     return (np.float32(integer) + np.float32(term.added)) * np.float32(term.scale)
 
 
-@pytest.mark.parametrize("scales", [(0.0527979, 0.0322591, 0.0379013), (1 / 3, 0.02, 0.11), (0.5, 0.25, 0.5)])
+@pytest.mark.parametrize(
+    "scales", [(0.0527979, 0.0322591, 0.0379013), (1 / 3, 0.02, 0.11), (0.5, 0.25, 0.5)]
+)
 def test_sums(scales: tuple[float, ...]) -> None:
     """Pairs here and there, and such whose sum is near a half, as rational arithmetic has them."""
     one, other, divisor = (np.float32(each) for each in scales)

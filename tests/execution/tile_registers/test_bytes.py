@@ -1,0 +1,138 @@
+"""
+Bytes that become of the sums of tiles, four vectors of which are stored at once where they are neighbours: the
+interpreter's, whatever the numbers are, and no more of them.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from cases.dots import numbers
+from cases.strategy import Case, Window, image, layout, others
+from graphs import Graph
+from strategy_checks import problems
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp
+from xrelay.dialects.tensor.unary import CastOp, RoundOp
+from xrelay.interpreters.arrays import Array, element_type_of
+
+pytestmark = pytest.mark.parametrize("target", ["x86-64-v4-amx"], indirect=True)
+
+LANES = 16
+SCALES = (1e-4, 3e-3, 0.02, 1.0, 1e30, -1e30, -1e-3, np.nan, np.inf, -np.inf, 0.0, 1e-30)
+"""Of channels in turn: the products with sums of bytes are small, beyond 32 bits, infinite or NaN."""
+WINDOWS = (
+    # rows and columns of results: neighbours in fours, of which some belong to two tiles; a rest; none
+    (Window((4, 20), (1, 1)), 64, 48),
+    (Window((3, 8), (3, 3), pads=(1, 1, 1, 1)), 16, 40),
+    (Window((5, 7), (1, 1)), 32, 16),
+    (Window((6, 6), (3, 3)), 32, 33),
+    (Window((9, 1), (1, 1)), 16, 16),
+)
+
+
+def channels(out: int, scales: tuple[float, ...]) -> Array:
+    """A number of each channel in blocks."""
+    blocks = -(-out // LANES)
+    return np.resize(np.array(scales, np.float32), (1, blocks, 1, 1, LANES))
+
+
+def convolved(g: Graph, window: Window, depth: int, out: int) -> SSAValue:
+    """Sums of products of bytes, in blocks of channels."""
+    weights = numbers(g, "int8", out, depth, *window.taps)
+    data = image(g, numbers(g, "uint8", 2, depth, *window.size), LANES, "parameter")
+    layouts = {"data_layout": layout(LANES), "out_layout": layout(LANES)}
+    return g.op(Conv2DOp(data, g.constant(weights), out_dtype=i32, **layouts, **window.options))
+
+
+def as_bytes(g: Graph, real: SSAValue, zero_point: int, kind: str) -> SSAValue:
+    """Rounded, moved, and saturated."""
+    whole = g.op(RoundOp(real))
+    if zero_point:
+        whole = g.op(AddOp(whole, g.constant(np.array(zero_point, np.float32))))
+    return g.op(CastOp(whole, element_type_of(np.dtype(kind))))
+
+
+def requantized(kind: str, zero_point: int) -> Callable[[Window, int, int], Case]:
+    """Convolutions whose sums are scaled by a number of each channel."""
+
+    def case(window: Window, depth: int, out: int) -> Case:
+        def build(g: Graph) -> SSAValue:
+            real = g.op(CastOp(convolved(g, window, depth, out), element_type_of(np.dtype("f4"))))
+            scaled = g.op(MultiplyOp(real, g.constant(channels(out, SCALES))))
+            return as_bytes(g, scaled, zero_point, kind)
+
+        return Case("", f"{window} {kind} {zero_point}", 0.0, build)
+
+    return case
+
+
+def added(kind: str, zero_point: int) -> Callable[[Window, int, int], Case]:
+    """Convolutions whose results of 8 bits are added to others, of another scale."""
+
+    def case(window: Window, depth: int, out: int) -> Case:
+        def build(g: Graph) -> SSAValue:
+            single = element_type_of(np.dtype("f4"))
+            sums = convolved(g, window, depth, out)
+            scaled = g.op(
+                MultiplyOp(g.op(CastOp(sums, single)), g.constant(channels(out, (3e-4, 1e-3, 0.1))))
+            )
+            first = g.op(CastOp(as_bytes(g, scaled, 9, "uint8"), single))
+            shape = [int(each) for each in sums.type.get_shape()]  # pyright: ignore
+            other = g.op(CastOp(g.input(numbers(g, "int8", *shape)), single))
+            terms = [
+                g.op(MultiplyOp(each, g.constant(np.array(scale, np.float32))))
+                for each, scale in ((first, 0.0527979), (other, 0.0322591))
+            ]
+            total = g.op(DivideOp(g.op(AddOp(*terms)), g.constant(np.array(0.0379, np.float32))))
+            return as_bytes(g, total, zero_point, kind)
+
+        return Case("", f"{window} {kind} {zero_point}", 0.0, build)
+
+    return case
+
+
+@pytest.mark.parametrize("name", ["blocked-tiles", "gathered-tiles"])
+@pytest.mark.parametrize("epilogue", [requantized, added], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    ("kind", "zero_point"), [("uint8", 0), ("uint8", 130), ("int8", -3), ("int8", 300)]
+)
+def test_bytes(
+    target: str,
+    name: str,
+    epilogue: Callable[[str, int], Callable[[Window, int, int], Case]],
+    kind: str,
+    zero_point: int,
+) -> None:
+    make = epilogue(kind, zero_point)
+    cases = [make(window, depth, out) for window, depth, out in WINDOWS]
+    named = [Case(name, each.label, each.bound, each.build) for each in cases]
+    problem = problems(named, target, 2)
+    assert not problem, problem
+
+
+@pytest.mark.parametrize(
+    ("zero_point", "is_joined"), [(0, True), (130, True), (255, True), (256, False)]
+)
+def test_what_is_stored_at_once(target: str, zero_point: int, is_joined: bool) -> None:
+    """Where sums of 16 bits with what is added saturate as those of 8 bits do."""
+    g = Graph()
+    g.returns(requantized("uint8", zero_point)(*WINDOWS[0]).build(g))
+    text = str(g.program(target, 1, others("gathered-tiles")).module)
+    assert ("llvm.x86.avx512.packuswb.512" in text) == is_joined
+    assert ("llvm.sadd.sat.v32i16" in text) == (is_joined and zero_point != 0)
+    # Numbers that no 32 bits may hold are limited from above first.
+    assert ("llvm.x86.avx512.min.ps.512" in text) == is_joined
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+def test_sums_that_are_bounded(target: str, kind: str) -> None:
+    """Nothing limits them before they are rounded."""
+    g = Graph()
+    g.returns(added(kind, 12)(*WINDOWS[0]).build(g))
+    text = str(g.program(target, 1, others("gathered-tiles")).module)
+    assert f"llvm.x86.avx512.pack{'us' if kind == 'uint8' else 'ss'}wb.512" in text
+    assert "llvm.x86.avx512.min.ps.512" not in text
