@@ -1,12 +1,20 @@
 """Instructions of kernels: what would only be slow with others."""
 
 import numpy as np
+import pytest
 from graphs import Graph
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i8
+from xdsl.ir import Block, SSAValue, TypeAttribute
 
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.norm import LayerNormOp
 from xrelay.dialects.nn.space import PadOp
+from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.tensor.unary import FloorOp
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.elements import element
+from xrelay.lowering.emit.target import AVX2, GENERIC, Target
+from xrelay.lowering.math.convert import converts_quickly
 
 
 def code(graph: Graph) -> str:
@@ -41,3 +49,31 @@ def test_rows_that_are_moved_are_vectors() -> None:
         data = graph.input(graph.small("float32", 4, 24))
         graph.show(PadOp(data, graph.input(np.float32(0)), widths))
         assert ("load <8 x float>" in code(graph)) == vectors
+
+
+@pytest.mark.parametrize(("lengths", "tables"), [([2] * 65, 1), ([2, 3] * 33, 4)])
+def test_fields_at_equal_distances_have_no_table_of_places(lengths: list[int], tables: int) -> None:
+    """Where each is, is written to memory; and where they end up and how long they are, unless a formula says that."""
+    graph = Graph()
+    fields = [graph.input(np.zeros((3, length), np.float32)) for length in lengths]
+    graph.show(ConcatenateOp(graph.op(TupleOp(fields)), axis=1))
+    assert code(graph).count("store i64") == tables * len(lengths)
+
+
+@pytest.mark.parametrize(
+    ("target", "old", "new", "quickly"),
+    [
+        (GENERIC, f32, f16, False),
+        (GENERIC, f16, f32, False),
+        (GENERIC, bf16, f32, True),
+        (AVX2, f32, f16, True),
+        (AVX2, f16, f32, True),
+        (AVX2, f64, f32, False),
+        (AVX2, f32, i8, False),
+    ],
+)
+def test_conversions_of_few_instructions(
+    target: Target, old: TypeAttribute, new: TypeAttribute, quickly: bool
+) -> None:
+    b = KernelBuilder(Block(), target)
+    assert converts_quickly(b, element(old), element(new)) == quickly
