@@ -1,5 +1,7 @@
 """Instructions of kernels: what would only be slow with others."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from graphs import Graph
@@ -9,7 +11,9 @@ from xdsl.ir import Block, SSAValue, TypeAttribute
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.norm import LayerNormOp
 from xrelay.dialects.nn.space import PadOp
-from xrelay.dialects.tensor.transform import ConcatenateOp
+from xrelay.dialects.pool.pool import AvgPool2DOp
+from xrelay.dialects.tensor.reduce import SumOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
 from xrelay.dialects.tensor.unary import FloorOp
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import element
@@ -77,3 +81,42 @@ def test_conversions_of_few_instructions(
 ) -> None:
     b = KernelBuilder(Block(), target)
     assert converts_quickly(b, element(old), element(new)) == quickly
+
+
+@pytest.mark.parametrize(
+    ("pool", "options", "is_known"),
+    [
+        ((6, 6), {}, True),
+        ((2, 2), {"strides": (2, 2)}, True),
+        ((8, 8), {"padding": (1, 1), "count_include_pad": True}, True),
+        ((3, 3), {"padding": (1, 1)}, False),
+        ((3, 3), {"strides": (2, 2), "ceil_mode": True}, False),
+    ],
+)
+def test_sums_of_windows_within_the_image_have_one_divisor(
+    pool: tuple[int, int], options: dict[str, Any], is_known: bool
+) -> None:
+    """Others count what they cover, as nothing is never divided by."""
+    graph = Graph()
+    graph.show(AvgPool2DOp(graph.input(graph.small("float32", 1, 2, 6, 6)), pool, **options))
+    text = "\n".join(map(str, graph.program("x86-64-v3").module.ops))
+    assert ("arith.maxsi" not in text) == is_known
+
+
+@pytest.mark.parametrize("steps", [[1, 2], [2, 1], [2, 2]])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sums_of_slices_with_steps(axis: int, steps: list[int]) -> None:
+    """Neighbours in a row of the slice are none in the tensor where a step along rows is more than one element."""
+    graph = Graph()
+
+    def body(b: Graph, data: SSAValue) -> SSAValue:
+        return b.op(SumOp(b.op(StridedSliceOp(data, [0, 0], [6, 64], strides=steps)), [axis]))
+
+    graph.returns(graph.fused([graph.input(graph.small("float32", 6, 64))], body))
+    graph.check("x86-64-v3")
+
+
+def test_slices_of_a_number() -> None:
+    graph = Graph()
+    graph.show(StridedSliceOp(graph.input(graph.small("float32")), [], []))
+    graph.check("x86-64-v3")
