@@ -279,7 +279,9 @@ def test_the_command_uses_the_cache(
     for options, is_used in ((["--no-cache"], False), ([], True)):
         assert main(["run", str(path), *options]) == 0
         # The description of the processor is not of one program.
-        left = [each for each in (tmp_path / "cache").glob("*") if not each.name.startswith("host-")]
+        left = [
+            each for each in (tmp_path / "cache").glob("*") if not each.name.startswith("host-")
+        ]
         assert bool(left) == is_used
     assert capsys.readouterr().err == ""
 

@@ -179,7 +179,10 @@ def test_numbers_of_a_slice_of_nothing() -> None:
     model = checked_export(parsed(function(op, ["tensor<5xf32>"], "tensor<0xf32>")))
     (node,) = model.graph.node
     stored = {each.name: numpy_helper.to_array(each).tolist() for each in model.graph.initializer}
-    assert (node.op_type, [stored[name] for name in node.input[1:]]) == ("Slice", [[0], [0], [0], [1]])
+    assert (node.op_type, [stored[name] for name in node.input[1:]]) == (
+        "Slice",
+        [[0], [0], [0], [1]],
+    )
 
 
 FAILED = "cannot export 'm' to ONNX: "
