@@ -49,7 +49,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<3x4xf32> {
 // CHECK-LABEL: func.func @main(
 // CHECK:         llvm.call_intrinsic "llvm.memcpy.p0.p0.i64"
 // CHECK-NOT:     llvm.call_intrinsic
-// CHECK:         %[[NO:\w+]] = llvm.mlir.constant(false)
+// CHECK:         llvm.call @xrelay_barrier
+// CHECK-NEXT:    %[[NO:\w+]] = llvm.mlir.constant(false)
 // CHECK-NEXT:    scf.while (%[[STOP:\w+]] = %[[NO]], %[[I:\w+]] = %{{\w+}}) : (i1, i64) -> i64 {
 // CHECK-NEXT:      arith.cmpi slt, %[[I]]
 // CHECK:           scf.condition({{.*}}) %[[I]] : i64

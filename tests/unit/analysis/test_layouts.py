@@ -14,6 +14,7 @@ from xrelay.analysis.layouts.inference import Inferred, Known, Seen, transformed
 from xrelay.analysis.patterns.checks import plain
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.nn.norm import LayerNormOp
 from xrelay.dialects.qnn.arithmetic import QnnAddOp
 from xrelay.dialects.qnn.conversion import QnnRequantizeOp
 from xrelay.dialects.tensor.binary import AddOp
@@ -66,6 +67,12 @@ def squeezed(*axis: int) -> Infer:
 def joined(g: GuardGraph, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
     fields = g.op(TupleOp([g.x(1, 4, 2, 2), g.x(1, 4, 2, 2)]))
     return axes.concatenate(ConcatenateOp(fields, axis=1), old, new)
+
+
+def normalized(g: GuardGraph, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+    """Over the channels."""
+    one = g.c([1.0] * 4)
+    return axes.along_axis()(LayerNormOp(g.x(1, 4, 2, 2), one, one, axis=1), old, new)
 
 
 def text_of(found: Inferred | None) -> str:
@@ -121,6 +128,11 @@ def text_of(found: Inferred | None) -> str:
         (squeezed(2, 3), ["NCHW"], ["NCHW2c"], "NCHW2c -> NC2c {axis = [2, 3]}"),
         (squeezed(0, 3), ["NCHW"], ["NCHW1n"], "None"),
         (squeezed(2), [""], None, "None"),
+        (normalized, ["NCHW"], None, "NCHW, -, - -> NCHW {}"),
+        (normalized, ["NCHW"], ["NHWC"], "NHWC, -, - -> NHWC {axis = 3}"),
+        (normalized, ["NCHW"], ["NCHW2c"], "None"),
+        (normalized, ["NCHW"], [""], "None"),
+        (normalized, [""], ["NHWC"], "None"),
     ],
 )
 def test_operators_on_tensors(

@@ -9,14 +9,18 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i8
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
+from xrelay.analysis.facts.ancestors import AncestorTree
 from xrelay.analysis.facts.constants import number_of, rounding
 from xrelay.analysis.facts.operation_count import multiply_adds
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.reshapes import reshaped_argument
 from xrelay.analysis.fusion.plan import FusionOptions, plan
 from xrelay.analysis.fusion.policy import GroupMembers, plan_of_groups
 from xrelay.analysis.partition.compilers import Compiler, CompilerRegistry
+from xrelay.compiler import context
 from xrelay.dialects.core.values import CompositeOp, FusedOp
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -184,3 +188,39 @@ def test_groups_of_two_blocks() -> None:
         "a constant, a tuple or a projection$",
     ):
         plan_of_groups(block, [GroupMembers([second, end])])
+
+
+@pytest.mark.parametrize(
+    ("functions", "found"),
+    [
+        (["private @far", "@near {}"], "near"),
+        (["@far", "private @near {}"], "near"),
+        (["@main", "@near {}"], "near"),
+        (["@first {}", "private @second {}"], "first"),
+        (["@far", "@first {}", "@second {}"], "no function 'main'; the module has first, second"),
+        (["@far"], "no function 'main'; the module has none"),
+    ],
+)
+def test_where_a_program_begins(functions: list[str], found: str) -> None:
+    """Functions without a body are not asked."""
+    text = "\n".join(
+        f"func.func {each.removesuffix(' {}')}()" + " { func.return }" * each.endswith("{}")
+        for each in functions
+    )
+    module = Parser(context(), text).parse_module()
+    try:
+        name = entry_function(module).sym_name.data
+    except DiagnosticException as error:
+        name = str(error)
+    assert name == found
+
+
+def test_the_root_of_a_tree_is_its_own_parent() -> None:
+    """That stands for no node; others are leaves of it until they are added."""
+    tree = AncestorTree(3)
+    tree.add(2, tree.root, 5)
+    tree.add(1, 2, 7)
+    tree.add(0, 2, 6)
+    assert tree.parents == [2, 2, 3, 3]
+    assert tree.common_ancestor(0, 1) == (2, 7)
+    assert tree.common_ancestor(0, tree.root) == (3, 6)

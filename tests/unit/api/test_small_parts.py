@@ -22,7 +22,7 @@ from xrelay.backends.base import Backend
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.cached import CachePlace
 from xrelay.compiler import context
-from xrelay.coverage import Blocker, Coverage, RegionCoverage
+from xrelay.coverage import Blocker, Coverage, RegionCoverage, coverage
 from xrelay.deep import with_deep_stack
 from xrelay.errors import CompileError
 from xrelay.numbering import numbered
@@ -481,6 +481,33 @@ def test_shares_of_backends(
     blockers: tuple[Blocker, ...] = ()
     found = Coverage(regions, host, blockers)
     assert (found.offloaded_flops, found.offloaded_operators) == shares
+
+
+PARTS = """
+func.func @main(%x: tensor<2x4xf32>, %c: tensor<i1>) -> tensor<2x4xf32> {
+  %0 = relay.composite "mine.pair" %x : (tensor<2x4xf32>) -> tensor<2x4xf32> {
+  ^bb0(%a: tensor<2x4xf32>):
+    %1 = relay.exp %a : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %2 = relay.nn.relu %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    relay.yield %2 : tensor<2x4xf32>
+  }
+  %go = tensor.extract %c[] : tensor<i1>
+  %3 = scf.if %go -> (tensor<2x4xf32>) {
+    %4 = relay.negative %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    scf.yield %4 : tensor<2x4xf32>
+  } else {
+    scf.yield %0 : tensor<2x4xf32>
+  }
+  func.return %3 : tensor<2x4xf32>
+}
+"""
+
+
+def test_operators_of_the_host() -> None:
+    """What has a body is one operator, with the operations of all within."""
+    found = coverage(parsed(PARTS), [])
+    assert (found.regions, found.blockers) == ((), ())
+    assert found.host == RegionCoverage("main", "default", ("mine.pair", "negative"), 24, 0)
 
 
 def test_models_that_are_interpreted() -> None:

@@ -268,6 +268,21 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "xrelay.interpret" in capsys.readouterr().err
 
 
+def test_the_command_uses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the code of all stages, unless it is told not to."""
+    monkeypatch.setenv("XRELAY_CACHE_SIZE", "1G")
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "p.relay"
+    path.write_text(RELAY + PLACES.replace("ROWS", "4"))
+    for options, is_used in ((["--no-cache"], False), ([], True)):
+        assert main(["run", str(path), *options]) == 0
+        # The description of the processor is not of one program.
+        left = [
+            each for each in (tmp_path / "cache").glob("*") if not each.name.startswith("host-")
+        ]
+        assert bool(left) == is_used
+
+
 def test_elements_that_are_given_are_told_apart_in_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,3 +159,19 @@ def test_cases_of_special_numbers(
     backend = Rectifier()
     backend.special_numbers = keeps
     assert [case.name for case in contract_cases(backend)] == names
+
+
+@pytest.mark.parametrize(
+    ("dtype", "found"),
+    [
+        ("bool", [False, True]),
+        ("uint8", list(range(8))),
+        ("int8", list(range(-7, 8))),
+        ("int64", list(range(-7, 8))),
+    ],
+)
+def test_integers_of_cases(dtype: str, found: list[int]) -> None:
+    """Small ones, those below 0 among them where there are such."""
+    made = RegionBuilder().array(dtype, 30, 40)
+    assert (made.dtype, made.shape) == (np.dtype(dtype), (30, 40))
+    assert np.unique(made).tolist() == found

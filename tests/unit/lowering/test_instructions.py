@@ -1,12 +1,24 @@
 """Instructions of kernels: what would only be slow with others."""
 
-import numpy as np
-from graphs import Graph
-from xdsl.ir import SSAValue
+from typing import Any
 
+import numpy as np
+import pytest
+from graphs import Graph
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i8
+from xdsl.ir import Block, SSAValue, TypeAttribute
+
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.norm import LayerNormOp
 from xrelay.dialects.nn.space import PadOp
+from xrelay.dialects.pool.pool import AvgPool2DOp
+from xrelay.dialects.tensor.reduce import SumOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
 from xrelay.dialects.tensor.unary import FloorOp
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.elements import element
+from xrelay.lowering.emit.target import AVX2, GENERIC, Target
+from xrelay.lowering.math.convert import converts_quickly
 
 
 def code(graph: Graph) -> str:
@@ -41,3 +53,70 @@ def test_rows_that_are_moved_are_vectors() -> None:
         data = graph.input(graph.small("float32", 4, 24))
         graph.show(PadOp(data, graph.input(np.float32(0)), widths))
         assert ("load <8 x float>" in code(graph)) == vectors
+
+
+@pytest.mark.parametrize(("lengths", "tables"), [([2] * 65, 1), ([2, 3] * 33, 4)])
+def test_fields_at_equal_distances_have_no_table_of_places(lengths: list[int], tables: int) -> None:
+    """Where each is, is written to memory; and where they end up and how long they are, unless a formula says that."""
+    graph = Graph()
+    fields = [graph.input(np.zeros((3, length), np.float32)) for length in lengths]
+    graph.show(ConcatenateOp(graph.op(TupleOp(fields)), axis=1))
+    assert code(graph).count("store i64") == tables * len(lengths)
+
+
+@pytest.mark.parametrize(
+    ("target", "old", "new", "quickly"),
+    [
+        (GENERIC, f32, f16, False),
+        (GENERIC, f16, f32, False),
+        (GENERIC, bf16, f32, True),
+        (AVX2, f32, f16, True),
+        (AVX2, f16, f32, True),
+        (AVX2, f64, f32, False),
+        (AVX2, f32, i8, False),
+    ],
+)
+def test_conversions_of_few_instructions(
+    target: Target, old: TypeAttribute, new: TypeAttribute, quickly: bool
+) -> None:
+    b = KernelBuilder(Block(), target)
+    assert converts_quickly(b, element(old), element(new)) == quickly
+
+
+@pytest.mark.parametrize(
+    ("pool", "options", "is_known"),
+    [
+        ((6, 6), {}, True),
+        ((2, 2), {"strides": (2, 2)}, True),
+        ((8, 8), {"padding": (1, 1), "count_include_pad": True}, True),
+        ((3, 3), {"padding": (1, 1)}, False),
+        ((3, 3), {"strides": (2, 2), "ceil_mode": True}, False),
+    ],
+)
+def test_sums_of_windows_within_the_image_have_one_divisor(
+    pool: tuple[int, int], options: dict[str, Any], is_known: bool
+) -> None:
+    """Others count what they cover, as nothing is never divided by."""
+    graph = Graph()
+    graph.show(AvgPool2DOp(graph.input(graph.small("float32", 1, 2, 6, 6)), pool, **options))
+    text = "\n".join(map(str, graph.program("x86-64-v3").module.ops))
+    assert ("arith.maxsi" not in text) == is_known
+
+
+@pytest.mark.parametrize("steps", [[1, 2], [2, 1], [2, 2]])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sums_of_slices_with_steps(axis: int, steps: list[int]) -> None:
+    """Neighbours in a row of the slice are none in the tensor where a step along rows is more than one element."""
+    graph = Graph()
+
+    def body(b: Graph, data: SSAValue) -> SSAValue:
+        return b.op(SumOp(b.op(StridedSliceOp(data, [0, 0], [6, 64], strides=steps)), [axis]))
+
+    graph.returns(graph.fused([graph.input(graph.small("float32", 6, 64))], body))
+    graph.check("x86-64-v3")
+
+
+def test_slices_of_a_number() -> None:
+    graph = Graph()
+    graph.show(StridedSliceOp(graph.input(graph.small("float32")), [], []))
+    graph.check("x86-64-v3")

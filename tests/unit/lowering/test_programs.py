@@ -187,6 +187,13 @@ def test_what_is_appended_is_taken() -> None:
     assert str(plain.module) != str(growing.module)
 
 
+def test_rows_that_are_appended_are_vectors() -> None:
+    """Rows are counted, and no places in all of them, of which each would be divided into a row and a column."""
+    text = str(lowered(HEAD + JOINED + TAIL, over_old()).module)
+    assert "vector<4xf32>" in text
+    assert "arith.divui" not in text
+
+
 NOT_APPENDED = {
     "an input": (
         f"func.func @main(%old: {OLD}, %x: {NEW}) -> {OLD} {{\nfunc.return %old : {OLD}\n}}",

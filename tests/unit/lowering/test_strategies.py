@@ -16,6 +16,7 @@ from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp, YieldOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import SoftmaxOp
+from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -131,6 +132,26 @@ def test_what_the_program_states_is_said_so() -> None:
         selection = select(strategy, dense())
         assert replace(selection, is_stated=True).basis == basis
         assert selection.basis != Basis.STATED
+
+
+def test_one_that_states_no_level_competes_with_those_of_level_10() -> None:
+    usual = Implementation("usual", emit, cost=lambda site: 1.5e-6)
+    selection = select((*EVERY, usual), dense())
+    names = [each.implementation.name for each in selection.candidates]
+    assert (names, selection.basis) == (["blocked", "usual", "packed", "plain"], Basis.COST)
+
+
+@pytest.mark.parametrize("pool", [MaxPool2DOp, AvgPool2DOp])
+@pytest.mark.parametrize(
+    ("steps", "name", "basis"), [(2, "rows first", Basis.LEVEL), (9, "windows", Basis.ONLY)]
+)
+def test_pools_of_rows(
+    pool: type[MaxPool2DOp | AvgPool2DOp], steps: int, name: str, basis: Basis
+) -> None:
+    """They are of a higher level where they can be used."""
+    (image,) = values((1, 2, 32, 32))
+    found = explain_selection(Site(pool(image, (3, 3), strides=(1, steps)), AVX2))
+    assert (found.chosen.name, found.basis) == (name, basis)
 
 
 def test_the_first_among_equals_is_used() -> None:

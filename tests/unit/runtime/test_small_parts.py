@@ -1,6 +1,7 @@
 """Parts of the run time on their own: files, linkers, workspaces, interfaces for many lengths, and dynamic models."""
 
 import ctypes
+import json
 import os
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from xrelay.runtime.library import link_shared_library
 from xrelay.runtime.machine import may_use_tiles
 from xrelay.runtime.memory import arrays_by_name
 from xrelay.runtime.object_file import object_function
+from xrelay.runtime.profile import Profile
 from xrelay.runtime.signature import (
     Known,
     OpenTensor,
@@ -420,3 +422,22 @@ def test_inputs_of_any_rank(y: tuple[int, ...]) -> None:
     assert made == [{"x": (2, 3), "y": y}]
     with pytest.raises(ModelError, match=r"^input 'x' has the shape \[2, 4\]"):
         found.specialise({"x": (2, 4), "y": y})
+
+
+def test_times_of_a_profile() -> None:
+    """A trace has the run of median length, and times in thousandths of a second's thousandth."""
+    specs = StepSpec("dense", 3000, 6000, "panels", ("fc",)), StepSpec("copy", 0, 500)
+    stamps = np.array([[0, 1500, 2000], [100, 1100, 3100], [500, 9500, 9600]], np.int64)
+    profile = Profile("net", 2, specs, stamps)
+    assert profile.seconds == 3e-6
+    assert [(step.number, step.seconds) for step in profile.steps] == [(0, 1.5e-6), (1, 5e-7)]
+    process, *events = json.loads(profile.chrome_trace())["traceEvents"]
+    assert process["args"] == {"name": "net, 2 threads"}
+    assert [(each["name"], each["cat"], each["ts"], each["dur"]) for each in events] == [
+        ("dense", "panels", 0.0, 1.0),
+        ("copy", "kernel", 1.0, 2.0),
+    ]
+    assert [each["args"] for each in events] == [
+        {"step": 0, "nodes": ["fc"], "flops": 3000, "bytes": 6000, "GFLOP/s": 3.0, "GB/s": 6.0},
+        {"step": 1, "nodes": [], "flops": 0, "bytes": 500, "GFLOP/s": 0.0, "GB/s": 0.25},
+    ]

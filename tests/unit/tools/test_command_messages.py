@@ -69,3 +69,10 @@ def test_replay_needs_a_fuzzer(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (
         "lies in the folder of no fuzzer, --fuzzer says of which it is" in capsys.readouterr().err
     )
+
+
+def test_short_names_of_options_come_first(cmd: Command) -> None:
+    """In the help, and where one is missing."""
+    assert "  -o FILE, --output FILE" in cmd("compile", "--help").out.splitlines()
+    error = cmd("compile", "model.onnx").err
+    assert "the following arguments are required: -o/--output" in error

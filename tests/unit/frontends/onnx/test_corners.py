@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto
-from onnx_models import Array, by_import, by_onnxruntime, check, longs, one_node
+from onnx_models import Array, by_import, by_onnxruntime, check, kinds, longs, one_node
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
 
@@ -100,6 +100,19 @@ def test_slopes_of_prelu_do_not_matter_above_0():
 @pytest.mark.parametrize("pads", [(-1, 2), (2, -1), (-2, -1), (3, -1)])
 def test_negative_padding_cuts_off_first(mode: str, pads: tuple[int, int]):
     require_same("Pad", [floats(1, 2, 3, 4, 5)], [longs(*pads)], mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("pads", "found"),
+    [
+        ((-1, 2), ["strided_slice", "nn.pad"]),
+        ((-1, -2), ["strided_slice", "nn.pad"]),
+        ((1, 2), ["nn.pad"]),
+        ((0, 0), ["nn.pad"]),
+    ],
+)
+def test_elements_are_cut_off_by_a_slice(pads: tuple[int, int], found: list[str]):
+    assert kinds(one_node("Pad", [floats(1, 2, 3, 4, 5)], [longs(*pads)])) == found
 
 
 @pytest.mark.parametrize("op", ["DepthToSpace", "SpaceToDepth"])

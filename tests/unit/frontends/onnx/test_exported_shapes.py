@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from exported import checked_export, run
+from onnx import numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -170,6 +171,18 @@ def test_shapes(case: str) -> None:
     (found,) = run(model, data)
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_numbers_of_a_slice_of_nothing() -> None:
+    """From the first element up to the first one."""
+    op = "strided_slice {begin = array<i64: 3>, end = array<i64: 2>, strides = array<i64: 2>}"
+    model = checked_export(parsed(function(op, ["tensor<5xf32>"], "tensor<0xf32>")))
+    (node,) = model.graph.node
+    stored = {each.name: numpy_helper.to_array(each).tolist() for each in model.graph.initializer}
+    assert (node.op_type, [stored[name] for name in node.input[1:]]) == (
+        "Slice",
+        [[0], [0], [0], [1]],
+    )
 
 
 FAILED = "cannot export 'm' to ONNX: "

@@ -12,7 +12,7 @@ import pytest
 from exported import checked_export, run_session
 from graphs import Graph
 from onnx import ModelProto, checker
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i32
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
@@ -240,11 +240,12 @@ def test_floating_point_that_wraps_around(dtype: str, compute: str, refused: boo
         ([3, 2, 4], "f32", ["Transpose", "MatMul"]),
         ([4], "f32", ["Transpose", "MatMul"]),
         ([2, 4], "i32", ["Transpose", "MatMul"]),
+        ([2, 4], "i8", ["Transpose", "MatMulInteger", "Cast"]),
     ],
 )
 def test_operators_of_a_dense(shape: list[int], dtype: str, expected: list[str]):
     lhs, rhs, result = (
-        TensorType({"f32": f32, "i32": i32}[dtype], each)
+        TensorType({"f32": f32, "i8": i8, "i32": i32}[dtype], each)
         for each in (shape, [5, 4], [*shape[:-1], 5])
     )
     module = function(

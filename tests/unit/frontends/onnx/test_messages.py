@@ -99,6 +99,10 @@ UNSUPPORTED: Sequence[Row] = (
     ("", "QLinearMatMul", [bytes_of(2, 2)], [*SCALED, bytes_of(2, 2), *SCALED, ONE, bytes_of(2)], {"opset": 10}, "its result has a scale or a zero point for each channel"),
     ("", "Optional", [None], [], {"opset": 15}, "it has no value, and values that are absent are no tensors"),
     (MICROSOFT, "QLinearGlobalAveragePool", [bytes_of(1, 2, 2, 1)], [*SCALED, *SCALED], {"channels_last": 1}, "'channels_last' is 1, expected images with channels first"),
+    *(
+        (MICROSOFT, "QLinearSoftmax", [bytes_of(1, 2)], [*SCALED, *SCALED], {"opset": given, "beta": 2}, f"in its body, the node that computes 'y': op type Softmax, domain 'ai.onnx', opset {used}: it has the attribute 'beta'")
+        for given, used in ((1, 11), (12, 12), (13, 13), (17, 13))
+    ),
     (MICROSOFT, "Attention", [TOKENS, floats(8, 24), floats(24)], [], {"num_heads": 2, "do_rotary": 1}, "'do_rotary' and a buffer for the past are not supported"),
     (MICROSOFT, "Attention", [TOKENS, floats(8, 24), floats(24), None, None, None, np.array([1], np.int32)], [], {"num_heads": 2}, "'do_rotary' and a buffer for the past are not supported"),
     (MICROSOFT, "MultiHeadAttention", [TOKENS] * 3, [None] * 5 + [longs(1)], {"num_heads": 2}, "a buffer for the past is not supported"),

@@ -112,6 +112,16 @@ CASES: dict[str, tuple[ModelProto, list[Array]]] = {
     "attention with lengths": one(
         "Attention", [STATES, floats(8, 24), floats(24), np.array([2, 3], np.int32)], num_heads=2
     ),
+    "attention with a past and a mask for each query": one(
+        "Attention",
+        [
+            *(STATES, floats(8, 24), floats(24)),
+            np.stack([rows(1, 5, 3, count=5), rows(4, 2, 5, count=5)]),
+            floats(2, 2, 2, 2, 4),
+        ],
+        2,
+        num_heads=2,
+    ),
     "attention forward with a past": one(
         "Attention",
         [STATES, floats(8, 24), floats(24), None, floats(2, 2, 2, 4, 4)],
@@ -136,6 +146,15 @@ CASES: dict[str, tuple[ModelProto, list[Array]]] = {
             floats(1, 2, 3, 5),
             floats(2, 2, 2, 4),
             floats(2, 2, 2, 4),
+        ],
+        3,
+        num_heads=2,
+    ),
+    "heads with a past and a mask": one(
+        "MultiHeadAttention",
+        [
+            *(STATES, floats(2, 3, 8), floats(2, 3, 8), None, rows(4, 5, count=5), None),
+            *(floats(2, 2, 2, 4), floats(2, 2, 2, 4)),
         ],
         3,
         num_heads=2,

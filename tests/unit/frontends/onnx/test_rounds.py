@@ -21,11 +21,12 @@ def model(text: str) -> ModelProto:
     return parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>\n{text}')
 
 
-def scan(rounds: int, axis: int, direction: int) -> ModelProto:
-    """The sums of a state and each matrix, and products of both."""
+def scan(rounds: int, axis: int, direction: int, given: int = 0) -> ModelProto:
+    """The sums of a state and each matrix, and products of both; matrices are `given` from the last on if that is 1."""
     return model(f"""
     scanned (float[2, 3] s, float[{rounds}, 2, 3] xs) => (float[2, 3] y, float[a, b, c] ys) {{
       y, ys = Scan <num_scan_inputs = 1, scan_output_axes = [{axis}], scan_output_directions = [{direction}],
+        scan_input_directions = [{given}],
         body = body (float[2, 3] h, float[2, 3] x) => (float[2, 3] sum, float[2, 3] out) {{
           sum = Add(h, x)
           out = Mul(sum, x)
@@ -38,6 +39,13 @@ def scan(rounds: int, axis: int, direction: int) -> ModelProto:
 def test_what_rounds_add_on_any_axis(axis: int, direction: int) -> None:
     """Of a scan that is not unrolled."""
     scanned = scan(70, axis, direction)
+    assert any(isinstance(op, scf.ForOp) for op in main(import_model(scanned)).walk())
+    data = [floats(2, 3), floats(70, 2, 3)]
+    require_equal(by_import(scanned, data), by_onnxruntime(scanned, data))
+
+
+def test_rounds_from_the_last_slice_on() -> None:
+    scanned = scan(70, 0, 0, 1)
     assert any(isinstance(op, scf.ForOp) for op in main(import_model(scanned)).walk())
     data = [floats(2, 3), floats(70, 2, 3)]
     require_equal(by_import(scanned, data), by_onnxruntime(scanned, data))

@@ -308,12 +308,14 @@ def test_matrices_of_bytes_in_blocks(
     require_equal(by_import(node, []), [wanted.T if transposed else wanted])
 
 
-@pytest.mark.parametrize("rows", [False, True])
-def test_products_with_scales_of_rows_and_columns(rows: bool) -> None:
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(False, (1, 5)), (True, (1, 5)), (True, (5,))], ids=str
+)
+def test_products_with_scales_of_rows_and_columns(rows: bool, columns: tuple[int, ...]) -> None:
     """Both scales have a number for each row of the first matrix, and each column of the second one."""
     a, b = (SAMPLES.integers(3, 4, low=0, high=9, dtype="uint8"), SAMPLES.integers(4, 5, low=0, high=9, dtype="uint8"))  # fmt: skip
     scale_a = np.array([0.5, 0.25, 1] if rows else 0.5, np.float32)
-    scale_b = np.array([[1, 2, 0.5, 0.25, 0.125]], np.float32)
+    scale_b = np.array([1, 2, 0.5, 0.25, 0.125], np.float32).reshape(columns)
     zero_a = np.array([1, 2, 3] if rows else 3, np.uint8)
     zero_b = np.array([3, 2, 4, 0, 1], np.uint8)
     scale, zero = np.array(2, np.float32), np.array(100, np.uint8)

@@ -2,9 +2,11 @@
 
 import pytest
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, f32, i8
 
+from xrelay.dialects.core.functional import FnType, ForallType, TypeVarType
 from xrelay.frontends.relay_text import RelayTextError, read_relay_text
+from xrelay.frontends.relay_text.types import Type, substituted
 
 LIST = "type List[A] { Cons(A, List[A]), Nil }\n"
 
@@ -141,3 +143,11 @@ def test_long_untyped_chains():
     lines = "".join(f"%{i} = exp(%{i - 1 if i else 'x'});\n" for i in range(length))
     text = f"def @f() {{ @g(1f) }} def @g(%x) {{ {lines} %{length - 1} }}"
     assert types(text)[0] == "() -> tensor<f32>"
+
+
+def test_parameters_of_an_inner_type_hide_those_outside() -> None:
+    one, other = (TypeVarType(StringAttr(name)) for name in "AB")
+    outside: dict[str, Type] = {"A": f32, "B": i8}
+    inner = ForallType(ArrayAttr([StringAttr("A")]), FnType([one, other], one))
+    assert substituted(inner, outside) == ForallType(inner.type_params, FnType([one, i8], one))
+    assert substituted(inner.body, outside) == FnType([f32, i8], f32)

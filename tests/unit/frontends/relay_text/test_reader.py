@@ -55,6 +55,8 @@ def value(literal: str) -> tuple[object, Attribute]:
         ("%x + %x * %x", ["multiply", "add", "func.return"]),
         ("(%x + %x) * %x", ["add", "multiply", "func.return"]),
         ("%x - %x - %x", ["subtract", "subtract", "func.return"]),
+        ("%x - %x * %x + %x", ["multiply", "subtract", "add", "func.return"]),
+        ("%x + %x * %x - %x", ["multiply", "add", "subtract", "func.return"]),
         ("%x / %x < %x + %x", ["divide", "add", "less", "func.return"]),
         ("%x < %x == (%x > %x)", ["less", "greater", "equal", "func.return"]),
         ("-1f * %x", ["constant", "multiply", "func.return"]),
