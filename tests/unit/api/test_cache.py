@@ -429,9 +429,7 @@ def test_run_with_backends_uses_the_cache(cmd: Command, tmp_path: Path, place: P
         f"  return %1 : {t}\n}}\n"
     )
     chip = tmp_path / "chip.toml"
-    chip.write_text(
-        'flops = 1e12\nbandwidth = 1e10\nlaunch = 1e-5\n[operators]\n"nn.dense" = {}\n'
-    )
+    chip.write_text('flops = 1e12\nbandwidth = 1e10\nlaunch = 1e-5\n[operators]\n"nn.dense" = {}\n')
     words = ("run", path, "--backend", f"simulated:{chip}")
     assert cmd(*words, "--no-cache").code == 0
     assert entries(place) == []
