@@ -111,7 +111,7 @@ def test_the_command_uses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     placement = place(graph, {OWN: OWN_KERNELS}, OneSecond())
     facts = Engines.of(["numpy"]).facts()
     plan.write_text(json.dumps(plan_data(placement, Machine.here(options.threads), facts)))
-    run = ["run", str(path), "--backend", "numpy", "--placement", str(plan), "--verify"]
+    run = ["run", str(path), "--backend", "numpy", "--placement", str(plan)]
     for more, is_used in ((["--no-cache"], False), ([], True)):
         assert main([*run, *more]) == 0
         # The description of the processor is not of one program.
