@@ -2,6 +2,7 @@
 // RUN: xdsl-opt -p 'convert-layout{desired-layouts="nn.conv2d:NHWC:default"},convert-layout{desired-layouts="nn.conv2d:NHWC:default"}' %s | filecheck %s
 // RUN: xdsl-opt -p 'convert-layout{desired-layouts="nn.conv2d:HWNC:default" skip=0}' %s | filecheck %s --check-prefix SKIP
 // RUN: xdsl-opt -p 'convert-layout{desired-layouts="nn.conv2d:NCHW2c:OIHW2i2o","relay.nn.max_pool2d:NHWC"}' %s | filecheck %s --check-prefix BLOCK
+// RUN: xdsl-opt -p 'convert-layout{desired-layouts="qnn.conv2d:NHWC:default"}' %s | filecheck %s --check-prefix QNN
 // RUN: xdsl-opt -p 'convert-layout' %s | filecheck %s --check-prefix EMPTY
 
 // Of the scenario of TVM's test of LayoutConfig, with smaller images.
@@ -79,4 +80,16 @@ func.func @keep_channels(%x: tensor<1x3x4x4xf32>, %w: tensor<4x3x1x1xf32>) -> te
 func.func @keep_compiler(%x: tensor<1x2x4x4xf32>, %w: tensor<4x2x1x1xf32>) -> tensor<1x4x4x4xf32> attributes {Compiler = "a"} {
   %0 = relay.nn.conv2d %x, %w : (tensor<1x2x4x4xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x4x4xf32>
   return %0 : tensor<1x4x4x4xf32>
+}
+
+// The weights of quantized convolutions, too, have another layout where every channel is a group.
+// QNN-LABEL: func.func @quantized
+// QNN: [[W:%.*]] = relay.layout_transform %w {src_layout = "OIHW", dst_layout = "HWOI"} : (tensor<4x1x3x3xi8>) -> tensor<3x3x4x1xi8>
+// QNN-NEXT: relay.qnn.conv2d {{.*}}, [[W]], {{.*}}data_layout = "NHWC", kernel_layout = "HWOI"
+// QNN: [[V:%.*]] = relay.layout_transform %v {src_layout = "OIHW", dst_layout = "HWIO"} : (tensor<4x2x3x3xi8>) -> tensor<3x3x2x4xi8>
+// QNN-NEXT: relay.qnn.conv2d {{.*}}, [[V]], {{.*}}data_layout = "NHWC", kernel_layout = "HWIO"
+func.func @quantized(%x: tensor<1x4x6x6xi8>, %w: tensor<4x1x3x3xi8>, %v: tensor<4x2x3x3xi8>, %z: tensor<i32>, %s: tensor<f32>) -> (tensor<1x4x4x4xi32>, tensor<1x4x4x4xi32>) {
+  %0 = relay.qnn.conv2d %x, %w, %z, %z, %s, %s {groups = 4 : i64} : (tensor<1x4x6x6xi8>, tensor<4x1x3x3xi8>, tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<1x4x4x4xi32>
+  %1 = relay.qnn.conv2d %x, %v, %z, %z, %s, %s {groups = 2 : i64} : (tensor<1x4x6x6xi8>, tensor<4x2x3x3xi8>, tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<1x4x4x4xi32>
+  return %0, %1 : tensor<1x4x4x4xi32>, tensor<1x4x4x4xi32>
 }

@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p 'fuse-ops{link-params=true}' %s | filecheck %s
+// RUN: xdsl-opt -p 'fuse-ops{link-params=true rules=extended}' %s | filecheck %s --check-prefix COPIES
 
 // With `link-params` constants of all shapes are inside of the functions that use them.
 
@@ -71,3 +72,29 @@ func.func @shared(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, ten
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %[[F0]], %[[F1]], %[[ROW]] :
 // CHECK-NEXT: }
+
+// A constant goes with the last operation that used it, which groups compute again.
+func.func @copied(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<8xf32>) {
+  %c = relay.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32>
+  %0 = relay.add %x, %c : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = relay.sum %0 {axis = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4xf32>
+  %2 = relay.max %0 {axis = array<i64: 0>} : (tensor<4x8xf32>) -> tensor<8xf32>
+  func.return %1, %2 : tensor<4xf32>, tensor<8xf32>
+}
+
+// COPIES-LABEL: func.func @copied(
+// COPIES-NEXT:    %[[S:\w+]] = relay.fused %x :
+// COPIES-NEXT:    ^bb0(%p0: tensor<4x8xf32>):
+// COPIES-NEXT:      %{{.*}} = relay.constant
+// COPIES-NEXT:      %{{.*}} = relay.add %p0
+// COPIES-NEXT:      %{{.*}} = relay.sum
+// COPIES-NEXT:      relay.yield
+// COPIES-NEXT:    }
+// COPIES-NEXT:    %[[M:\w+]] = relay.fused %x :
+// COPIES-NEXT:    ^bb0(%p0: tensor<4x8xf32>):
+// COPIES-NEXT:      %{{.*}} = relay.constant
+// COPIES-NEXT:      %{{.*}} = relay.add %p0
+// COPIES-NEXT:      %{{.*}} = relay.max
+// COPIES-NEXT:      relay.yield
+// COPIES-NEXT:    }
+// COPIES-NEXT:    func.return %[[S]], %[[M]] :

@@ -38,6 +38,15 @@ func.func private @foreign(%p: tensor<4xf32>) -> tensor<4xf32> attributes {Compi
   func.return %0 : tensor<4xf32>
 }
 func.func private @keep_declaration(%p: tensor<4xf32>) -> tensor<4xf32>
+// Neither is a function for a compiler with two results inlined, but what it calls is.
+func.func @user_of_pair(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0, %1 = func.call @keep_pair(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  func.return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func private @keep_pair(%p: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {Compiler = "a", Inline = 1 : i32} {
+  %0 = func.call @leaf(%p) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0, %p : tensor<4xf32>, tensor<4xf32>
+}
 
 // CHECK:      builtin.module {
 // CHECK-NEXT:   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -68,4 +77,12 @@ func.func private @keep_declaration(%p: tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:     func.return %p : tensor<4xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.func private @keep_declaration(tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:   func.func @user_of_pair(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+// CHECK-NEXT:     %0, %1 = func.call @keep_pair(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+// CHECK-NEXT:     func.return %0, %1 : tensor<4xf32>, tensor<4xf32>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func private @keep_pair(%p: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {Compiler = "a", Inline = 1 : i32} {
+// CHECK-NEXT:     %0 = relay.abs %p : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:     func.return %0, %p : tensor<4xf32>, tensor<4xf32>
+// CHECK-NEXT:   }
 // CHECK-NEXT: }

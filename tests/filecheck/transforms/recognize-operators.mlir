@@ -138,6 +138,32 @@ func.func @silu(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 }
 
+// COMPOSITE-LABEL: func.func @silu_by_exp
+// COMPOSITE-NEXT: relay.composite "silu" %x
+func.func @silu_by_exp(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %0 = relay.negative %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relay.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = relay.add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = relay.divide %one, %2 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = relay.multiply %x, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
+
+// COMPOSITE-LABEL: func.func @keep_gate_of_other_number
+// COMPOSITE-NOT: relay.composite
+// COMPOSITE: func.return
+func.func @keep_gate_of_other_number(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %zero = relay.constant dense<0.0> : tensor<f32>
+  %0 = relay.negative %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relay.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = relay.add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = relay.divide %zero, %2 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = relay.multiply %x, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
+
 // COMPOSITE-LABEL: func.func @keep_gate_of_other_value
 // COMPOSITE-NOT: relay.composite
 // COMPOSITE: func.return

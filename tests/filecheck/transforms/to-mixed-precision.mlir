@@ -5,6 +5,7 @@
 // RUN: xrelay-opt -p 'to-mixed-precision{mixed-precision-type="bfloat16" accumulation-type="float32" missing-op-mode=2}' %s | filecheck %s --check-prefix SUMS
 // RUN: xrelay-opt -p 'to-mixed-precision{never="nn.conv2d" always="nn.softmax" missing-op-mode=2}' %s | filecheck %s --check-prefix LISTS
 // RUN: xrelay-opt -p 'to-mixed-precision{original-type="float64" missing-op-mode=2}' %s | filecheck %s --check-prefix OTHER
+// RUN: xrelay-opt -p 'to-mixed-precision{original-type="float32" missing-op-mode=2}' %s | filecheck %s --check-prefix INDICES
 // RUN: xrelay-opt -p 'to-mixed-precision{constants-only=true missing-op-mode=2}' %s | filecheck %s --check-prefix OTHER
 // RUN: xrelay-opt -p 'to-mixed-precision{follow="nn.softmax" missing-op-mode=2}' %s | filecheck %s --check-prefix FOLLOW
 // RUN: not xrelay-opt -p 'to-mixed-precision{rules="cpus"}' %s 2>&1 | filecheck %s --check-prefix RULES
@@ -138,4 +139,14 @@ func.func @no_integers(%x: tensor<2x2xi8>) -> tensor<2x2xi8> {
 func.func @open_dimensions(%x: tensor<2x2xf32>) -> tensor<?x?xi8> {
   %0 = relay.cast %x {dtype = i8} : (tensor<2x2xf32>) -> tensor<?x?xi8>
   return %0 : tensor<?x?xi8>
+}
+
+// Integers beside elements of the type that is replaced are no type that is to stay.
+// INDICES-LABEL: func.func @indices
+// INDICES-NEXT: [[X:%.*]] = relay.cast %x {dtype = f16}
+// INDICES-NEXT: relay.take [[X]], %n {{.*}} : (tensor<4x2xf16>, tensor<3xi64>) -> tensor<3x2xf16>
+// INDICES: func.return
+func.func @indices(%x: tensor<4x2xf32>, %n: tensor<3xi64>) -> tensor<3x2xf32> {
+  %0 = relay.take %x, %n {axis = 0 : i64} : (tensor<4x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
 }

@@ -418,6 +418,25 @@ def test_run_uses_the_cache(cmd: Command, folder: Path, place: Path) -> None:
     assert len(entries(place)) == 1
 
 
+def test_run_with_backends_uses_the_cache(cmd: Command, tmp_path: Path, place: Path) -> None:
+    """For the code of what no backend takes."""
+    t = "tensor<2x2xf32>"
+    path = tmp_path / "program.mlir"
+    path.write_text(
+        f"func.func @main(%x: {t}) -> {t} {{\n"
+        f"  %0 = relay.nn.dense %x, %x : ({t}, {t}) -> {t}\n"
+        f"  %1 = relay.exp %0 : ({t}) -> {t}\n"
+        f"  return %1 : {t}\n}}\n"
+    )
+    chip = tmp_path / "chip.toml"
+    chip.write_text('flops = 1e12\nbandwidth = 1e10\nlaunch = 1e-5\n[operators]\n"nn.dense" = {}\n')
+    words = ("run", path, "--backend", f"simulated:{chip}")
+    assert cmd(*words, "--no-cache").code == 0
+    assert entries(place) == []
+    assert cmd(*words).code == 0
+    assert len(entries(place)) == 1
+
+
 def test_command_shows_and_clears(cmd: Command, folder: Path, place: Path) -> None:
     assert "0 entries" in cmd("cache").out
     cmd("run", folder / "conv.onnx", "--threads", 2)

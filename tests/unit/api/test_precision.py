@@ -1,6 +1,7 @@
 """`precision`: what users ask for, how far results move, and what is said of what cannot be."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,9 +180,15 @@ def test_compare(cmd: Callable[..., Any], folder: Path, model_of: Callable[..., 
     weight = numpy_helper.to_array(other.graph.initializer[0])
     other.graph.initializer[0].CopyFrom(numpy_helper.from_array(weight * np.float32(1.01), "w"))
     onnx.save(other, folder / "other.onnx")
-    assert cmd(*words, "--compare", folder / "other.onnx", "--json", report).code == 0
+    found = cmd(*words, "--compare", folder / "other.onnx", "--json", report)
+    assert found.code == 0
     (row,) = json.loads(report.read_text())["outputs"]
     assert 38 < row["sqnr"] < 44 and row["largest_difference"] > 0
+    lines = (re.split("[┃│]", line)[1:-1] for line in found.out.splitlines())
+    header, numbers = ([cell.strip() for cell in cells] for cells in lines if len(cells) == 4)
+    keys = ("sqnr", "largest_difference", "largest_value")
+    assert header == ["output", "SQNR (dB)", "largest difference", "largest value"]
+    assert numbers == [row["output"], *(f"{row[key]:.4g}" for key in keys)]
     refused = cmd(*words, "--compare", folder / "add.mlir", "--target", "x86-64")
     refused.refused("the input of '", "add.mlir' is 'x' float32[2, 4], that of '")
     relu = [helper.make_node("Relu", ["x"], ["y"])]

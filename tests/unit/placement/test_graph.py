@@ -11,7 +11,7 @@ from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.relay import interpret
 from xrelay.placement.graph import index_set as sets
 from xrelay.placement.graph.extraction import extract
-from xrelay.placement.graph.rewriting import rewrite
+from xrelay.placement.graph.rewriting import remove_unused, rewrite
 from xrelay.placement.graph.sub_graph import (
     Limits,
     SubGraph,
@@ -295,3 +295,20 @@ def test_regions_that_need_each_other_are_refused() -> None:
     assert in_dependence_order(parts) is None
     with pytest.raises(Exception, match="some regions of the plan need each other's results"):
         rewrite(module, graph, parts)
+
+
+def test_what_only_unused_operations_use_goes_with_them() -> None:
+    """A constant in a tuple of which nothing needs the projection; operators stay."""
+    module = program(f"""
+        a = exp x
+        %c = relay.constant dense<1.0> : {T}
+        %t = relay.tuple %c, %x : ({T}, {T}) -> tuple<{T}, {T}>
+        %p = relay.tuple_get_item %t[0] : (tuple<{T}, {T}>) -> {T}
+        b = nn.relu x
+        return b""")
+    (main,) = module.ops
+    assert isinstance(main, func.FuncOp)
+    remove_unused(main.body.block.ops)
+    module.verify()
+    left = [op.name for op in main.body.block.ops]
+    assert left == ["relay.exp", "relay.nn.relu", "func.return"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from placed import T, graph_of, nodes, program
 from xdsl.dialects import func
+from xdsl.dialects.builtin import NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
@@ -470,6 +471,18 @@ def test_explanation() -> None:
         json.loads(json.dumps(explanation_data(list(rows.values()))))[0]["operator"] == "nn.dense"
     )
     assert all(row.elsewhere == "there was no time to look" for row in explanation(found, 0.0))
+
+
+def test_explanation_has_names_of_the_model() -> None:
+    """Where the program came with them; else those of values."""
+    module = program(NET)
+    main = next(op for op in module.ops if isinstance(op, func.FuncOp))
+    for op in main.body.block.ops:
+        if op.name == "relay.exp":
+            op.location = NameLoc(StringAttr("/layer/Exp"), UnknownLoc())
+    found = place(Graph.of(main), RULES, Sums())
+    names = [row.name for row in explanation(found, 0.0)]
+    assert names == ["a", "b", "/layer/Exp", "d", "e", "f"]
 
 
 # -- confirmation -----------------------------------------------------------------------------------

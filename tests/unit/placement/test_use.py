@@ -11,10 +11,15 @@ from xdsl.utils.exceptions import DiagnosticException
 import xrelay
 from xrelay.engines import Engines
 from xrelay.interpreters.relay import interpret
-from xrelay.options import CompileOptions, OptionError
+from xrelay.options import CompileOptions, OptionError, silent
+from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.database import Database
+from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.index_set import members
-from xrelay.placement.placing import Request
+from xrelay.placement.placing import Request, place
+from xrelay.placement.plan_file import plan_data
+from xrelay.placement.rules.candidate import OWN, Candidate
+from xrelay.placement.rules.defaults import OWN_KERNELS
 from xrelay.placing import Settings, find_placement
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.sources import Source
@@ -88,6 +93,32 @@ def test_confirmed_placement(tmp_path: Path) -> None:
     graph = placed.placement.graph
     wanted = [n.index for n in graph.nodes if not n.is_parameter and not n.is_constant]
     assert set(wanted) <= set(members(covered))
+
+
+class OneSecond(Estimator):
+    """Every region takes a second."""
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        return Cost(1.0, "a table")
+
+
+def test_the_command_uses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the code of what a plan leaves to xrelay, unless it is told not to."""
+    monkeypatch.setenv("XRELAY_CACHE_SIZE", "1G")
+    options = CompileOptions()
+    path, plan = model_file(tmp_path), tmp_path / "plan.json"
+    graph = Source.read(path, None, options.limits).prepared(options, silent)
+    placement = place(graph, {OWN: OWN_KERNELS}, OneSecond())
+    facts = Engines.of(["numpy"]).facts()
+    plan.write_text(json.dumps(plan_data(placement, Machine.here(options.threads), facts)))
+    run = ["run", str(path), "--backend", "numpy", "--placement", str(plan)]
+    for more, is_used in ((["--no-cache"], False), ([], True)):
+        assert main([*run, *more]) == 0
+        # The description of the processor is not of one program.
+        left = [
+            each for each in (tmp_path / "cache").glob("*") if not each.name.startswith("host-")
+        ]
+        assert bool(left) == is_used
 
 
 def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -201,3 +201,23 @@ def test_arrays_that_lie_otherwise() -> None:
     assert layouts_of({"x": fixed}, {}) == ROW_MAJOR
     with pytest.raises(ModelError, match=r"^output 'y' "):
         layouts_of({}, {"y": fixed})
+
+
+def test_only_arrays_whose_spans_meet_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many arrays beside each other take time that is linear in their number."""
+    compared: list[tuple[int, int]] = []
+    shares_memory = np.shares_memory
+
+    def shares(one: Array, other: Array, max_work: Any = None) -> bool:
+        compared.append((one.size, other.size))
+        return shares_memory(one, other, max_work=max_work)
+
+    monkeypatch.setattr(np, "shares_memory", shares)
+    memory = block(40)
+    parts = [memory[4 * i : 4 * i + 4] for i in range(8)]
+    columns = memory[32:].reshape(4, 2)
+    left, right = columns[:, :1], columns[:3, 1:]
+    assert layouts_of(given(*parts[:4]), {f"y{i}": parts[4 + i] for i in range(4)}) == ROW_MAJOR
+    assert compared == []
+    layouts_of({"x": parts[0], "l": left}, {"r": right})
+    assert compared == [(3, 4)]

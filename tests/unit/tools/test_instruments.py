@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, TupleType, f32, i8, i32
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
@@ -182,6 +183,22 @@ def test_bisect_tries_no_more_than_so_many(
     small = path.with_name("small.mlir")
     opt_cmd(path, "-p", "wrong-relu", "--bisect", small).refused("reduced program", code=FAILED)
     assert "relay.subtract" in small.read_text()
+
+
+def test_ends_are_bisected_without_the_one_that_is_known() -> None:
+    """The whole program is known to be wrong: it is not tried once more."""
+    steps = ["tanh %x", "tanh %0", "tanh %1", "nn.relu %2"]
+    lines = [f"%{i} = relay.{step} : ({T}) -> {T}" for i, step in enumerate(steps)]
+    text = "\n".join([f"func.func @main(%x: {T}) -> {T} {{", *lines, f"return %3 : {T}", "}"])
+    ctx, said = context(), list[str]()
+    module = parse_program(text.encode(), "text", ctx)
+    (main,) = module.ops
+    assert isinstance(main, func.FuncOp)
+    *ops, end = main.body.block.ops
+    whole = reduction.Part(tuple(ops), tuple(end.operands))
+    reducer = reduction.Reducer(module, WrongReluPass(), ctx, main, said.append)
+    assert reducer.without_end(whole) == whole
+    assert said == ["reduce: 2 operations, trial 1", "reduce: 3 operations, trial 2"]
 
 
 def test_bisect_looks_at_its_folder_first(opt_cmd: Command, path: Path) -> None:

@@ -105,6 +105,8 @@ def test_what_constants_decide_is_computed():
     assert constant_value(found) == np.float32(6)
     names = [op.name for op in module.walk()]
     assert "relay.sqrt" in names and "scf.if" not in names and "relay.multiply" not in names
+    assert "relay.tuple" not in names  # It stood for the uses that values outside have.
+    assert [use.operation.name for use in found.uses] == ["relay.add"]
 
 
 def test_what_depends_on_parameters_stays():

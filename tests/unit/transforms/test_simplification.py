@@ -9,10 +9,11 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
 
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.nn.norm import BatchNormOp, DropoutOp
+from xrelay.dialects.nn.norm import BatchNormOp, DropoutOp, LayerNormOp
 from xrelay.dialects.tensor.binary import AddOp, BroadcastBinaryOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp
 from xrelay.dialects.tensor.unary import ExpOp
@@ -22,7 +23,7 @@ from xrelay.interpreters.numerics import highest, is_float, lowest
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
-from xrelay.transforms.simplify_inference import SimplifyInferencePass
+from xrelay.transforms.simplify_inference import SimplifyInferencePass, SkipDropout
 
 Array = npt.NDArray[Any]
 
@@ -31,6 +32,24 @@ def module_of(block: Block, result: SSAValue) -> ModuleOp:
     block.add_op(func.ReturnOp(result))
     type_ = FunctionType.from_lists(block.arg_types, [result.type])
     return ModuleOp([func.FuncOp("main", type_, Region(block))])
+
+
+def test_inference_is_simplified_in_one_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No rule takes what another makes: what is new is not looked at, and nothing twice."""
+    seen: list[str] = []
+
+    def look(_: SkipDropout, op: Operation, rewriter: PatternRewriter) -> None:
+        seen.append(op.name)
+
+    monkeypatch.setattr(SkipDropout, "match_and_rewrite", look)
+    data = np.zeros((2, 3), np.float32)
+    block = Block(arg_types=[type_of(data), type_of(data[0]), type_of(data[0])])
+    norm = LayerNormOp(*block.args)
+    block.add_op(norm)
+    module = module_of(block, norm.result)
+    SimplifyInferencePass().apply(Context(), module)
+    assert "relay.variance" in [op.name for op in module.walk()]
+    assert seen == ["func.func", "relay.nn.layer_norm", "func.return"]
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, 3, -1])

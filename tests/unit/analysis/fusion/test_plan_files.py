@@ -388,6 +388,19 @@ def test_explain_what_if_of_siblings(cmd: Command, tmp_path: Path) -> None:
     assert "- add #0 and multiply #1 are no siblings any more (before: rule 42)" in out
 
 
+def test_explain_names_operators_first(cmd: Command, tmp_path: Path) -> None:
+    """A number is one of a block with operators, also behind one that has none."""
+    file = tmp_path / "p.mlir"
+    file.write_text(
+        f"func.func @pair(%y: {T}) -> tuple<{T}, {T}> {{"
+        f"  %k = relay.constant dense<1.0> : {T}"
+        f"  %t = relay.tuple %k, %y : ({T}, {T}) -> tuple<{T}, {T}>"
+        f"  func.return %t : tuple<{T}, {T}> }}" + PROGRAM
+    )
+    raw = ("explain", file, "--no-simplify")
+    assert "nn.dense #0 and nn.relu #1 are fused:" in cmd(*raw, "--why", "#0", "#1").out
+
+
 def test_explain_names_functions(cmd: Command, tmp_path: Path) -> None:
     file = tmp_path / "p.mlir"
     file.write_text(PROGRAM + PROGRAM.replace("@main", "@other").replace("tanh", "exp"))

@@ -197,6 +197,17 @@ def test_programs_nest_deeply_in_mlir_text(tmp_path: Path, capsys: pytest.Captur
         xrelay.compile(module)
 
 
+def test_programs_that_nest_deeply_are_printed_by_xrelay_opt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Printing them takes more calls than there are, as reading them does."""
+    path = tmp_path / "deep.mlir"
+    path.write_text(mlir(300))
+    assert opt.main([str(path), "-p", "infer-type"]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out.count("scf.if"), printed.err) == (300, "")
+
+
 @pytest.fixture
 def no_threads(monkeypatch: pytest.MonkeyPatch):
     """Nothing may start a thread with a deep stack, or raise the limit of calls."""
