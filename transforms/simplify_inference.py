@@ -103,6 +103,8 @@ class ScaleAndShift(RewritePattern):
         norm = op.tuple_value.owner
         if not isinstance(norm, BatchNormOp) or op.index.value.data != 0:
             return
+        if op.result.type != norm.data.type:  # What takes the result may not take other dimensions.
+            return
         emit = Emitter()
         if self.unsafe or is_finite(norm):
             self.scale_and_shift(norm, emit)
@@ -153,6 +155,8 @@ class SkipDropout(RewritePattern):
         dropout = op.tuple_value.owner
         if not isinstance(dropout, DropoutOp) or op.index.value.data != 0:
             return
+        if op.result.type != dropout.data.type:
+            return
         rewriter.replace(op, (), (dropout.data,))
         if not dropout.result.uses:
             rewriter.erase(dropout)
@@ -164,6 +168,8 @@ class Standardize(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StandardizingOp, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, GroupNormOp) and not op.data.type.has_static_shape():
+            return
+        if op.result.type != op.data.type:
             return
         emit = Emitter()
         axis, shape = op.channel_axis, op.data.type.get_shape()

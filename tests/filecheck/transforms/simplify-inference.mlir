@@ -229,3 +229,23 @@ func.func @finite_shift(%x: tensor<1x2xf32>, %beta: tensor<2xf32>) -> tensor<1x2
   %1 = relay.tuple_get_item %0[0] : (tuple<tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>>) -> tensor<1x2xf32>
   return %1 : tensor<1x2xf32>
 }
+
+// Where a result states fewer dimensions than the data, what takes it may not take others: these stay.
+// CHECK-LABEL: @keep_results_of_fewer_dimensions
+// CHECK: relay.nn.dropout
+// CHECK-NEXT: [[D:%.*]] = relay.tuple_get_item
+// CHECK-NEXT: [[N:%.*]] = relay.nn.layer_norm
+// CHECK-NEXT: relay.nn.batch_norm
+// CHECK-NEXT: [[B:%.*]] = relay.tuple_get_item
+// CHECK-NEXT: [[L:%.*]] = relay.nn.l2_normalize
+// CHECK-NEXT: func.return [[D]], [[N]], [[B]], [[L]]
+func.func @keep_results_of_fewer_dimensions(%x: tensor<2x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>)
+    -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>) {
+  %0 = relay.nn.dropout %x : (tensor<2x4xf32>) -> tuple<tensor<?x4xf32>, tensor<?x4xf32>>
+  %1 = relay.tuple_get_item %0[0] : (tuple<tensor<?x4xf32>, tensor<?x4xf32>>) -> tensor<?x4xf32>
+  %2 = relay.nn.layer_norm %x, %g, %b : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  %3 = relay.nn.batch_norm %x, %g, %b, %g, %b : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>>
+  %4 = relay.tuple_get_item %3[0] : (tuple<tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>>) -> tensor<?x4xf32>
+  %5 = relay.nn.l2_normalize %x {eps = 1.000000e-03 : f64, axis = array<i64: 1>} : (tensor<2x4xf32>) -> tensor<?x4xf32>
+  func.return %1, %2, %4, %5 : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
+}
