@@ -94,6 +94,52 @@ func.func @main(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {{
   func.return %a : tensor<?x8xf32>
 }}
 """
+SIBLINGS = f"""\
+func.func @main(%x: {X}, %y: {X}) -> ({X}, {X}, {X}) {{
+  %e = relay.exp %x : ({X}) -> {X}
+  %a = relay.nn.relu %e : ({X}) -> {X}
+  %b = relay.add %e, %y : ({X}, {X}) -> {X}
+  %s = relay.nn.softmax %a : ({X}) -> {X}
+  %t = relay.nn.softmax %b : ({X}) -> {X}
+  func.return %s, %t, %e : {X}, {X}, {X}
+}}
+"""
+PARTS = f"""\
+func.func @main(%x: {X}, %y: {X}, %c: i1) -> ({X}, {X}) {{
+  %a = func.call @inside(%x, %y) : ({X}, {X}) -> {X}
+  %b = relay.fused %a, %y : ({X}, {X}) -> {X} {{
+  ^bb0(%p: {X}, %q: {X}):
+    %0 = relay.exp %p : ({X}) -> {X}
+    %1 = relay.add %0, %q : ({X}, {X}) -> {X}
+    relay.yield %1 : {X}
+  }}
+  %d = scf.if %c -> ({X}) {{
+    %2 = relay.tanh %b : ({X}) -> {X}
+    %3 = relay.sigmoid %2 : ({X}) -> {X}
+    scf.yield %3 : {X}
+  }} else {{
+    scf.yield %a : {X}
+  }}
+  func.return %b, %d : {X}, {X}
+}}
+func.func private @inside(%x: {X}, %y: {X}) -> {X}
+    attributes {{Compiler = "npu", Primitive = 1 : i32, global_symbol = "inside"}} {{
+  %0 = relay.multiply %x, %y : ({X}, {X}) -> {X}
+  %1 = relay.negative %0 : ({X}) -> {X}
+  func.return %1 : {X}
+}}
+"""
+
+
+def long_program(length: int = 30) -> str:
+    """A chain of softmax, and an edge past all of it."""
+    steps = [f"  %0 = relay.nn.softmax %x : ({X}) -> {X}"]
+    steps += [f"  %{n} = relay.nn.softmax %{n - 1} : ({X}) -> {X}" for n in range(1, length)]
+    end = f"  %{length} = relay.add %0, %{length - 1} : ({X}, {X}) -> {X}"
+    body = "\n".join([*steps, end])
+    return f"func.func @main(%x: {X}) -> {X} {{\n{body}\n  func.return %{length} : {X}\n}}\n"
+
+
 NPU = """\
 name = "npu"
 flops = 2e10
@@ -151,6 +197,9 @@ def write_inputs() -> None:
         "steps.mlir": STEPS,
         "exact.relay": EXACT,
         "open.mlir": OPEN,
+        "parts.mlir": PARTS,
+        "siblings.mlir": SIBLINGS,
+        "long.mlir": long_program(),
         "npu.toml": NPU,
         "rules.toml": RULES,
         "trace.json": json.dumps({"traceEvents": EVENTS}),
@@ -174,6 +223,15 @@ COMMANDS: dict[str, Sequence[str]] = {
         f"xrelay explain detector.onnx {V3} --rules extended --limit 2 --max-function-args 4",
         f"xrelay explain detector.onnx {V3} --why conv0 conv2",
         f"xrelay explain steps.mlir {V3} --why a f",
+        f"xrelay explain detector.onnx {V3} --why '#4' @main:relu5",
+        f"xrelay explain steps.mlir {V3} --why e s --rules relay --max-depth 2",
+        f"xrelay explain siblings.mlir {V3} --rules extended",
+        f"xrelay explain siblings.mlir {V3} --rules extended --why a b",
+        f"xrelay explain siblings.mlir {V3} --rules extended --what-if exp=opaque",
+        f"xrelay explain parts.mlir {V3}",
+        f"xrelay explain parts.mlir {V3} --what-if tanh=opaque --what-if add=opaque",
+        f"xrelay explain steps.mlir {V3} --what-if c=opaque",
+        f"xrelay explain steps.mlir {V3} --what-if add=broadcast",
         f"xrelay explain detector.onnx {V3} --what-if nn.relu=opaque",
         f"xrelay explain steps.mlir {V3} --what-if nn.softmax=injective",
         f"xrelay explain open.mlir {V3}",
@@ -192,7 +250,8 @@ COMMANDS: dict[str, Sequence[str]] = {
         f"xrelay explain towers.onnx {V3} --precision bf16 --precision-rules rules.toml --types --limit 4",
         f"xrelay explain open.onnx {V3} --memory --shape batch=2,8",
         f"xrelay explain open.onnx {V3} --strategies --shape batch=16,16",
-        f"xrelay explain open.onnx {V3} --operators",
+        f"xrelay explain open.onnx {V3} --operators --json open.json",
+        f"xrelay explain open.onnx {V3} --memory --shape batch=1,1 --json open.json",
     ),
     "view": (
         f"xrelay view steps.mlir {V3} -o steps.dot",
@@ -201,6 +260,8 @@ COMMANDS: dict[str, Sequence[str]] = {
         f"xrelay view towers.onnx {V3} -o towers.dot --fused --strategies",
         f"xrelay view unet.onnx {V3} -o unet.dot",
         f"xrelay view open.onnx {V3} -o open.dot --fused",
+        f"xrelay view parts.mlir {V3} -o parts.dot",
+        f"xrelay view parts.mlir {V3} -o parts.dot --fused --no-simplify",
     ),
     "pictures": (
         f"xrelay view steps.mlir {V3} -o steps.html",
@@ -210,6 +271,10 @@ COMMANDS: dict[str, Sequence[str]] = {
         f"xrelay view steps.mlir {V3} -o times.html --profile trace.json",
         f"xrelay view steps.mlir {V3} -o times.svg --fused --profile trace.json",
         f"xrelay view open.onnx {V3} -o open.html",
+        f"xrelay view parts.mlir {V3} -o parts.html",
+        f"xrelay view long.mlir {V3} -o long.svg",
+        f"xrelay view long.mlir {V3} -o long.html",
+        f"xrelay view siblings.mlir {V3} -o siblings.html --rules extended",
         f"xrelay place steps.mlir {V3} --backend numpy",
         f"xrelay view steps.mlir {V3} -o placed.html --placement kept.json",
     ),
@@ -230,7 +295,15 @@ COMMANDS: dict[str, Sequence[str]] = {
         f"xrelay place exact.relay {V3} --backend numpy,simulated:npu.toml --explain",
         f"xrelay place exact.relay {V3} --backend numpy,simulated:npu.toml --pin add=npu --no-confirm",
         f"xrelay view exact.relay {V3} -o placed.dot --placement kept.json",
+        f"xrelay place exact.relay {V3} --backend simulated:npu.toml --explain --no-confirm --pareto",
+        f"xrelay place exact.relay {V3} --backend simulated:npu.toml --pin relu=npu --no-confirm",
         f"xrelay place steps.mlir {V3} --backend numpy --memory 0",
+        f"xrelay place steps.mlir {V3} --backend numpy --measure-seconds -1",
+        f"xrelay place steps.mlir {V3} --backend numpy --refine -1",
+        f"xrelay place steps.mlir {V3} --backend numpy --refine 1 --no-confirm",
+        f"xrelay place steps.mlir {V3} --backend numpy --program out.txt",
+        f"xrelay place steps.mlir {V3} --backend numpy --workers 0",
+        f"xrelay place open.mlir {V3} --backend numpy",
         f"xrelay place steps.mlir {V3} --backend numpy --pin nn.dense=default",
         f"xrelay place steps.mlir {V3} --backend numpy --memory -1",
     ),
@@ -239,7 +312,10 @@ COMMANDS: dict[str, Sequence[str]] = {
         "xrelay run exact.relay --target x86-64 --compare exact.relay --seed 3 --verify",
         "xrelay run exact.relay --interpret --seed 3 --output-dir results",
         "xrelay partition exact.relay --target x86-64 --backend simulated:npu.toml --run --seed 3",
+        "xrelay run exact.relay --target x86-64 --backend numpy --output-dir results",
+        "xrelay run open.onnx --target x86-64 --shape batch=3 --precision bf16 --compare open.onnx",
         "xrelay run exact.relay --target x86-64 --compare steps.mlir",
+        "xrelay run exact.relay --target x86-64 --compare towers.onnx",
     ),
     "lists": (
         "xrelay ops",
@@ -259,6 +335,9 @@ COMMANDS: dict[str, Sequence[str]] = {
         "xrelay-opt steps.mlir -p fuse-ops,swap-operands --verify-semantics",
         "xrelay-opt steps.mlir -p simplify-expr,swap-operands,fuse-ops --bisect small.mlir",
         "xrelay-opt exact.relay -t relay-text",
+        "xrelay-opt exact.relay -p simplify-expr --statistics --bisect small.mlir",
+        "xrelay-opt exact.relay -p simplify-expr --bisect small.txt",
+        "xrelay-opt open.mlir -p simplify-expr --verify-semantics",
         "xrelay-opt steps.mlir -p convert-relay-to-kernel",
         "xrelay-opt steps.mlir -p fuse-ops{opt-levl=2}",
         "xrelay-opt steps.mlir -p fuse-ops{opt-level=two}",
