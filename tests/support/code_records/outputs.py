@@ -95,13 +95,10 @@ func.func @main(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {{
 }}
 """
 SIBLINGS = f"""\
-func.func @main(%x: {X}, %y: {X}) -> ({X}, {X}, {X}) {{
-  %e = relay.exp %x : ({X}) -> {X}
-  %a = relay.nn.relu %e : ({X}) -> {X}
-  %b = relay.add %e, %y : ({X}, {X}) -> {X}
-  %s = relay.nn.softmax %a : ({X}) -> {X}
-  %t = relay.nn.softmax %b : ({X}) -> {X}
-  func.return %s, %t, %e : {X}, {X}, {X}
+func.func @main(%x: {X}, %y: {X}) -> ({X}, {X}) {{
+  %a = relay.add %x, %y : ({X}, {X}) -> {X}
+  %b = relay.multiply %x, %y : ({X}, {X}) -> {X}
+  func.return %a, %b : {X}, {X}
 }}
 """
 PARTS = f"""\
@@ -227,7 +224,7 @@ COMMANDS: dict[str, Sequence[str]] = {
         f"xrelay explain steps.mlir {V3} --why e s --rules relay --max-depth 2",
         f"xrelay explain siblings.mlir {V3} --rules extended",
         f"xrelay explain siblings.mlir {V3} --rules extended --why a b",
-        f"xrelay explain siblings.mlir {V3} --rules extended --what-if exp=opaque",
+        f"xrelay explain siblings.mlir {V3} --rules extended --what-if add=opaque",
         f"xrelay explain parts.mlir {V3}",
         f"xrelay explain parts.mlir {V3} --what-if tanh=opaque --what-if add=opaque",
         f"xrelay explain steps.mlir {V3} --what-if c=opaque",
@@ -283,7 +280,7 @@ COMMANDS: dict[str, Sequence[str]] = {
         f"xrelay partition unet.onnx {V3} --backend simulated:npu.toml --limit 3",
         f"xrelay partition towers.onnx {V3} --backend numpy -o towers.mlir",
         f"xrelay partition towers.onnx {V3} --backend simulated:npu.toml --backend numpy",
-        f"xrelay partition exact.relay {V3} --backend simulated:npu.toml -o exact.mlir",
+        f"xrelay partition exact.relay {V3} --backend simulated:npu.toml --limit 2 -o exact.mlir",
         f"xrelay partition open.mlir {V3} --backend numpy",
     ),
     "place": (
@@ -360,6 +357,11 @@ COMMANDS: dict[str, Sequence[str]] = {
         "xrelay explain steps.mlir --what-if add=none",
         "xrelay explain steps.mlir --what-if nn.rel=opaque",
         f"xrelay explain steps.mlir {V3} --why a nowhere",
+        f"xrelay explain steps.mlir {V3} --why x a",
+        f"xrelay explain steps.mlir {V3} --why @other:a b",
+        f"xrelay explain steps.mlir {V3} --what-if #0=opaque --what-if a",
+        "xrelay explain steps.mlir --chart chart.svg",
+        "xrelay explain steps.mlir --memory --chart chart.gif",
         "xrelay explain steps.mlir --shape x=1,2",
         "xrelay explain towers.onnx --shape z=1,2",
         "xrelay explain steps.mlir --max-nodes 3",
