@@ -22,7 +22,7 @@ help:
 	@echo "make lit     the FileCheck tests alone, as xDSL runs its own: a process for each command"
 	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
 	@echo "make pages   docs/operators.md and docs/passes.md anew, with the counts of records that passes agree with, and what"
-	@echo "             is on record of kernels, networks, imports and passes (tests/support/code_records)"
+	@echo "             is on record of kernels, networks, imports, passes and what tools print (tests/support/code_records)"
 	@echo "make constraints  newer versions in constraints.txt"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
 
@@ -95,6 +95,7 @@ pages: $(VENV)/installed-test
 	PYTHONPATH=tests/support:. $(BIN)/python -m code_records.networks
 	PYTHONPATH=tests/support $(BIN)/python -m code_records.imports
 	PYTHONPATH=tests/support:. $(BIN)/python -m code_records.passes
+	PYTHONPATH=tests/support:. $(BIN)/python -m code_records.outputs
 	$(BIN)/xrelay ops --markdown > docs/operators.md
 	$(BIN)/xrelay passes --markdown > docs/passes.md
 
