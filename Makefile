@@ -95,6 +95,7 @@ pages: $(VENV)/installed-test
 	PYTHONPATH=tests/support:. $(BIN)/python -m code_records.networks
 	PYTHONPATH=tests/support $(BIN)/python -m code_records.imports
 	PYTHONPATH=tests/support $(BIN)/python -m code_records.exports
+	PYTHONPATH=tests/support:. $(BIN)/python -m code_records.contrib_imports
 	$(BIN)/xrelay ops --markdown > docs/operators.md
 	$(BIN)/xrelay passes --markdown > docs/passes.md
 

@@ -27,15 +27,22 @@ ENDS = ("-float32", "-int8")
 """Of the names of cases of kernels that are on record: the others differ from them in element types."""
 
 
+def is_on_record(name: str) -> bool:
+    """Whether a case of kernels is one of the dtypes that are."""
+    return name.endswith(ENDS) or "-" not in name
+
+
 def all_cases() -> dict[str, tuple[type[Graph], Case]]:
     """Those of the exporter, and of kernels those of few dtypes; with what their graphs are."""
     kernels = {**nn.CASES, **{name: case for table in TABLES for name, case in table.cases.items()}}
-    found = {
-        name: (Graph, case)
-        for name, case in kernels.items()
-        if name.endswith(ENDS) or "-" not in name
+    found: dict[str, tuple[type[Graph], Case]] = {
+        name: (Graph, case) for name, case in kernels.items() if is_on_record(name)
     }
-    found |= {f"constant {name}": (ConstantParameters, c) for name, c in QUANTISED.cases.items()}
+    found |= {
+        f"constant {name}": (ConstantParameters, case)
+        for name, case in QUANTISED.cases.items()
+        if is_on_record(name)
+    }
     return found | {f"exported {name}": (Graph, case) for name, case in EXPORTED.cases.items()}
 
 
