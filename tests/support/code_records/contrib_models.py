@@ -6,7 +6,6 @@ be absent, with `|` between choices; `-` is absent. What is drawn depends on wha
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -290,8 +289,8 @@ def drawn(kind: Kind, number: int) -> ModelProto:
         if choices == "-" or (choices.startswith("?") and random.random() < 0.5):
             names.append("")
             continue
-        dtype, shape = re.findall(r"\w+(?=\[)|(?<=\[)[\d,]*", text)
-        lengths = tuple(map(int, filter(None, shape.split(","))))
+        dtype, _, shape = text.strip("=?]").partition("[")
+        lengths = tuple(int(length) for length in shape.split(",") if length)
         data, name = array(random, dtype, lengths), f"x{place}"
         names.append(name)
         if text.startswith("="):
