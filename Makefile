@@ -87,15 +87,12 @@ fuzz: $(VENV)/installed-test
 	$(if $(PROGRAMS),$(BIN)/python -m tests.fuzz --fuzzer single-passes --cases $(PROGRAMS))
 
 # The counts of records are those of known.txt and exceptions.toml, which `golden.py --known --update` and people write.
+RECORDS = choices kernel_sizes networks imports exports contrib_imports passes outputs
+
 pages: $(VENV)/installed-test
 	$(BIN)/python tests/conformance/parity.py
 	$(BIN)/python tests/conformance/onnx_table.py
-	PYTHONPATH=tests/support $(BIN)/python -m code_records.choices
-	PYTHONPATH=tests/support $(BIN)/python -m code_records.kernel_sizes
-	PYTHONPATH=tests/support:. $(BIN)/python -m code_records.networks
-	PYTHONPATH=tests/support $(BIN)/python -m code_records.imports
-	PYTHONPATH=tests/support:. $(BIN)/python -m code_records.passes
-	PYTHONPATH=tests/support:. $(BIN)/python -m code_records.outputs
+	for record in $(RECORDS); do PYTHONPATH=tests/support:. $(BIN)/python -m code_records.$$record || exit 1; done
 	$(BIN)/xrelay ops --markdown > docs/operators.md
 	$(BIN)/xrelay passes --markdown > docs/passes.md
 
