@@ -1,6 +1,8 @@
 """The graph of a program that a plan divides among engines: `xrelay view --placement`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from graphlib import TopologicalSorter
 from typing import Any
 
 from xdsl.ir import Operation
@@ -15,8 +17,8 @@ from xrelay.tools.view.graph import Graph, Node, Placed, Region, Unit
 def show_plan(graph: Graph, numbers: Mapping[Operation, int], plan: PlanFile) -> None:
     """
     Shows a plan in the picture of `main`: where each operator went, at what cost and why, and the regions of other
-    engines as units. Of groups of own code that a region cuts, what is left outside of it stays together. `numbers` are the
-    nodes of operations in the graph that the plan is for.
+    engines as units. Of groups of own code that a region cuts, what is left stays together as far as nothing of it waits
+    for a region that waits for it. `numbers` are the nodes of operations in the graph that the plan is for.
 
     Raises PlacementError for costs and reasons in the plan that cannot be read.
     """
@@ -64,13 +66,43 @@ def replace_units(graph: Graph, taken: Mapping[Node, None], made: Sequence[Unit]
     """Makes units of regions, and takes their members out of the units of own code."""
     kept: list[Unit] = []
     for unit in graph.units:
-        unit.members = [node for node in unit.members if node not in taken]
-        if unit.members:
-            if unit.anchor in taken:
-                unit.anchor = None
-            unit.fused = unit.fused and len(unit.members) > 1
-            kept.append(unit)
+        left = [node for node in unit.members if node not in taken]
+        parts = [left] if len(left) == len(unit.members) else in_stages(graph, left)
+        for members in parts:
+            kept.append(
+                replace(
+                    unit,
+                    members=members,
+                    anchor=unit.anchor if unit.anchor in members else None,
+                    fused=unit.fused and len(members) > 1,
+                )
+            )
     graph.units = sorted([*kept, *made], key=lambda unit: unit.root.number)
     for number, unit in enumerate(graph.units):
         unit.number = number
         graph.unit_of.update(dict.fromkeys(unit.members, unit))
+
+
+def in_stages(graph: Graph, members: Collection[Node]) -> list[list[Node]]:
+    """
+    Members of a group in parts none of which is used, by way of others, by what it uses itself: how often a way from
+    one member to another leaves the group says which part comes first.
+    """
+    inside = frozenset(members)
+    sources: dict[Node, list[Node]] = {node: [] for node in graph.nodes}
+    for edge in graph.edges:
+        sources[edge.target].append(edge.source)
+    stages: dict[Node, int] = {}
+    """Of members their parts; of others the part that those who use them have at least."""
+    for node in TopologicalSorter(sources).static_order():
+        stages[node] = max(
+            (
+                stages[source] + (source in inside and node not in inside)
+                for source in sources[node]
+            ),
+            default=0,
+        )
+    parts: dict[int, list[Node]] = {}
+    for node in members:
+        parts.setdefault(stages[node], []).append(node)
+    return [parts[stage] for stage in sorted(parts)]

@@ -42,6 +42,24 @@ def dense_and_relu(op: Operation, types: Sequence[Attribute]) -> Support:
     return Yes() if op.name in ("relay.nn.dense", "relay.nn.relu") else No("it does not")
 
 
+CUT = f"""
+func.func @main(%x: {T}, %y: {T}) -> ({T}, {T}) {{
+  %a = relay.subtract %x, %y : ({T}, {T}) -> {T}
+  %b = relay.nn.relu %a : ({T}) -> {T}
+  %c = relay.exp %a : ({T}) -> {T}
+  %d = relay.add %b, %c : ({T}, {T}) -> {T}
+  %e = relay.negative %d : ({T}) -> {T}
+  %f = relay.tanh %e : ({T}) -> {T}
+  func.return %f, %e : {T}, {T}
+}}
+"""
+"""A region takes the relu in the middle of what own code would fuse."""
+
+
+def only_relu(op: Operation, types: Sequence[Attribute]) -> Support:
+    return Yes() if op.name == "relay.nn.relu" else No("it does not")
+
+
 class Costs(Estimator):
     def estimate(self, candidate: Candidate) -> Cost:
         return Cost(2e-6 if candidate.engine == OWN else 1.5e-6, "table")
@@ -50,8 +68,15 @@ class Costs(Estimator):
 @pytest.fixture
 def plan() -> dict[str, Any]:
     """The dense layer and the relu on one engine, the rest on own code."""
-    module: ModuleOp = Parser(context(), PROGRAM).parse_module()
-    rule = Primitive(OnlyValid(Combine(OpPredicate("fast", dense_and_relu), (ANYTHING,), 8)))
+    return plan_of(PROGRAM, dense_and_relu)
+
+
+def plan_of(
+    program: str, predicate: Callable[[Operation, Sequence[Attribute]], Support]
+) -> dict[str, Any]:
+    """What a predicate takes on one engine, the rest on own code."""
+    module: ModuleOp = Parser(context(), program).parse_module()
+    rule = Primitive(OnlyValid(Combine(OpPredicate("fast", predicate), (ANYTHING,), 8)))
     graph = Graph.of(entry_function(module))
     placement = place(graph, {"fast": rule, OWN: OWN_KERNELS}, Costs())
     facts = {"fast": EngineFacts("1"), OWN: EngineFacts("1")}
@@ -64,9 +89,11 @@ def plan() -> dict[str, Any]:
 def view(cmd: Command, tmp_path: Path) -> Command:
     """Writes a plan and shows it."""
 
-    def run(plan: object, suffix: str = ".html", *arguments: str) -> tuple[Any, str]:
+    def run(
+        plan: object, suffix: str = ".html", *arguments: str, program: str = PROGRAM
+    ) -> tuple[Any, str]:
         model, file, output = (tmp_path / name for name in ("m.mlir", "plan.json", f"m{suffix}"))
-        model.write_text(PROGRAM)
+        model.write_text(program)
         file.write_text(json.dumps(plan))
         done = cmd("view", model, "-o", output, "--placement", file, *arguments)
         return done, output.read_text() if output.exists() else ""
@@ -109,14 +136,33 @@ def test_picture(view: Command, plan: dict[str, Any]) -> None:
     assert "; on fast</title>" in picture
 
 
-def test_units_of_a_plan(view: Command, plan: dict[str, Any]) -> None:
-    """Regions are units; the fusion of own code goes on without what is theirs."""
-    _, page = view(plan)
+def units_of(page: str) -> tuple[dict[str, Any], list[tuple[str, list[str]]]]:
+    """The graph of a page, and the engine and the operators of each unit."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
     assert found is not None
     graph = json.loads(found.group(1))["graphs"][0]
     names = [node["name"] for node in graph["nodes"]]
-    units = [(u["compiler"], [names[i] for i in u["members"]]) for u in graph["units"]]
+    return graph, [(u["compiler"], [names[i] for i in u["members"]]) for u in graph["units"]]
+
+
+def test_groups_that_a_region_cuts(view: Command) -> None:
+    """What waits for the region is no unit with what the region waits for."""
+    plan = plan_of(CUT, only_relu)
+    done, page = view(plan, program=CUT)
+    assert done.code == 0, done.err
+    _, units = units_of(page)
+    operators = [unit for unit in units if unit[1][0] not in ("x", "y", "values")]
+    assert ("fast", ["nn.relu"]) in operators
+    assert ("", ["subtract", "exp"]) in operators
+    assert ("", ["add", "negative", "tanh"]) in operators
+    for suffix in (".svg", ".dot"):
+        assert view(plan, suffix, program=CUT)[0].code == 0
+
+
+def test_units_of_a_plan(view: Command, plan: dict[str, Any]) -> None:
+    """Regions are units; the fusion of own code goes on without what is theirs."""
+    _, page = view(plan)
+    graph, units = units_of(page)
     assert ("fast", ["nn.dense", "nn.relu"]) in units and ("", ["exp", "tanh"]) in units
     assert all(
         graph["nodes"][i]["unit"] == n for n, u in enumerate(graph["units"]) for i in u["members"]
