@@ -4,7 +4,8 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -17,6 +18,8 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.project import Project
 from tests.mutants.report import Report, shown
 from tests.mutants.selection import Selector
+from tests.mutants.type_checks import TypeChecker
+from tests.mutants.worker import TYPES, Ending
 
 ROOT = Path(__file__).parents[2]
 TESTS = (
@@ -159,8 +162,25 @@ def examine(
         equivalents = mutant.equivalents(EQUIVALENTS)
         engine = Engine(project, selector, equivalents, told, options.budget)
         engine.run(drawn, pool, tick)
+        check_types(project, report, options, tick)
         for name in sorted(engine.unreliable):
             console.print(f"fails alone without a mutant, and was left out: {name}")
+
+
+def check_types(
+    project: Project, report: Report, options: argparse.Namespace, tick: Callable[[], None]
+) -> None:
+    """Looks for errors of types in what no test has noticed."""
+    missed = [*report.of("survived"), *report.of("budget")]
+    if not missed:
+        return
+    with TypeChecker.of(project.root) as checker:
+        for verdict in missed:
+            error = checker.error(verdict.mutant)
+            if error:
+                report.add(replace(verdict, ending=Ending(TYPES, detail=error), test="pyright"))
+                keep(report, options)
+            tick()
 
 
 def tell(report: Report, options: argparse.Namespace, console: Console) -> int:

@@ -14,18 +14,19 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from tests.mutants.engine import EQUIVALENT, SURVIVED, Verdict
-from tests.mutants.worker import BUDGET, CRASHED, FAILED, TIMEOUT
+from tests.mutants.worker import BUDGET, CRASHED, FAILED, TIMEOUT, TYPES
 
 OFTEN, RARELY = 0.2, 30.0
 """The seconds between two lines on a terminal, and elsewhere."""
 KINDS = {
-    "caught": (FAILED, CRASHED, TIMEOUT),
+    "caught": (FAILED, CRASHED, TIMEOUT, TYPES),
     "by time": (TIMEOUT,),
+    "by types": (TYPES,),
     "survived": (SURVIVED,),
     "budget": (BUDGET,),
     "equivalent": (EQUIVALENT,),
 }
-"""The columns of the table: what is caught by time is also counted as caught."""
+"""The columns of the table: what is caught by time or by types is also counted as caught."""
 
 
 @dataclass

@@ -37,6 +37,8 @@ BY_CLOCK = 20.0
 
 FINE = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 PASSED, FAILED, CRASHED, TIMEOUT, BUDGET = "passed", "failed", "crashed", "timeout", "budget"
+TYPES = "types"
+"""No test fails, but pyright finds an error."""
 CAUGHT = (FAILED, CRASHED, TIMEOUT)
 
 
