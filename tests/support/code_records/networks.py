@@ -58,7 +58,6 @@ def networks() -> Iterator[tuple[str, Network]]:
     """All of them, by name."""
     yield "resnet50", Network(light("resnet50"))
     yield "shufflenet", Network(light("shufflenet"))
-    yield "inception_v1", Network(light("inception_v1"), (THREADS,))
     yield "squeezenet", Network(light("squeezenet"), (PLAIN, BFLOATS))
     yield "unet", Network(partial(unet, 32), (PLAIN, THREADS, BFLOATS, PROFILE))
     yield "detector", Network(partial(detector, 32), (PLAIN, THREADS, PROFILE))
