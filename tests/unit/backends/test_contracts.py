@@ -22,7 +22,7 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.contract_cases import ContractCase
+from xrelay.backends.contract_cases import NUMBERS, ContractCase, operator_cases
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.contract import (
@@ -99,6 +99,29 @@ def test_cases_of_contracts() -> None:
     }
     names = [case.name for case in contract_cases(backend)]
     assert [name for name in names if "pattern" in name] == ["pattern rectifier.relu, 0"]
+
+
+def test_cases_of_all_ranks_have_elements() -> None:
+    """What is wrong for tensors of one rank alone is noticed in all dtypes."""
+    cases = [case for case in operator_cases() if case.name.startswith("nn.relu ")]
+
+    def noticed(rank: int) -> list[str]:
+        def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+            np.maximum(inputs[0], 0, out=outputs[0])
+            if inputs[0].ndim == rank:
+                outputs[0][...] += 1
+
+        found: list[str] = []
+        for case in cases:
+            try:
+                check(case, Rectifier(run))
+            except ContractBroken:
+                found.append(case.name)
+        return found
+
+    shapes = {0: ["[]"], 1: ["[1]", "[7]"], 2: [], 3: ["[2, 3, 5]"], 4: ["[1, 4, 6, 6]"]}
+    for rank, wrong in shapes.items():
+        assert noticed(rank) == [f"nn.relu {dtype}{shape}" for dtype in NUMBERS for shape in wrong]
 
 
 def test_what_a_backend_would_not_get() -> None:
