@@ -165,7 +165,9 @@ def _by_scale(length: int, scale: float) -> Axis:
     with np.errstate(over="ignore"):
         target = np.float32(length) * np.float32(scale)
     if np.isinf(target):
-        raise OnnxImportError(f"an axis of length {length} is scaled by {scale}")
+        raise OnnxImportError(
+            f"an axis of length {length} is scaled by {scale}, expected a finite length"
+        )
     return Axis(int(length), floor(target), float(scale))
 
 
