@@ -5,9 +5,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,7 +20,6 @@ from onnx import parser
 import xrelay
 from xrelay import compiler
 from xrelay.frontends.onnx import OnnxImportError
-from xrelay.runtime import dynamic
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
@@ -302,51 +300,6 @@ def test_lengths_that_come_back_get_programs_of_their_own_in_the_background() ->
     assert [dict(each.shapes) for each in model.specialisations].count({"x": (4, 6)}) == 1
     np.testing.assert_allclose(model.run({"x": x})["z"], expected, 1e-5)
     assert model.specialisations[-1].conditions is None, "that is what runs now"
-
-
-class LaterThread:
-    """Does its work when it is told to, in place of a thread."""
-
-    def __init__(self, target: Callable[..., None], args: tuple[Any, ...]):
-        self.work = partial(target, *args)
-        self.alive = False
-
-    def start(self) -> None:
-        """Notes that the work is to be done."""
-        self.alive = True
-        STARTED.append(self)
-
-    def is_alive(self) -> bool:
-        """Whether the work is still to be done."""
-        return self.alive
-
-    def finish(self) -> None:
-        """Does the work."""
-        self.work()
-        self.alive = False
-
-
-STARTED: list[LaterThread] = []
-
-
-def test_programs_are_made_in_the_background_one_after_the_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Lengths that come back meanwhile have their turn when they come once more."""
-    STARTED.clear()
-    monkeypatch.setattr(dynamic, "Thread", LaterThread)
-    model = xrelay.compile(parser.parse_model(PERCEPTRON), specialise_after=2)
-    assert isinstance(model, DynamicModel)
-    for batch in (4, 5, 4, 5, 5):
-        model.run({"x": floats(batch, 6)})
-    (first,) = STARTED
-    assert not alone(model, 4)
-    first.finish()
-    assert alone(model, 4) and not alone(model, 5)
-    model.run({"x": floats(5, 6)})
-    (_, second) = STARTED
-    second.finish()
-    assert alone(model, 5)
 
 
 def test_nothing_gets_a_program_of_its_own_unasked() -> None:
