@@ -118,3 +118,22 @@ func.func @loop(%n: index, %x: tensor<f32>) -> tensor<f32> {
   %t = relay.tanh %r : (tensor<f32>) -> tensor<f32>
   return %t : tensor<f32>
 }
+
+
+func.func private @one(tensor<f32>) -> tensor<f32>
+func.func private @two(tensor<f32>) -> tensor<f32>
+
+// Functions that are used as values are an expression each, which a second use of one shares.
+// CHECK-LABEL: func.func @functions()
+// CHECK-SAME: {relay.span = array<i64: 3, -1>}
+// CHECK-NEXT: relay.global_var @one {relay.span = array<i64: 0, 2>}
+// CHECK-NEXT: relay.global_var @two {relay.span = array<i64: 1, 2>}
+// CHECK-NEXT: relay.global_var @one {relay.span = array<i64: 0, 2>}
+// CHECK-NEXT: relay.tuple {{.*}} {relay.span = array<i64: 2, 3>}
+func.func @functions() -> tuple<!relay.fn<(tensor<f32>) -> tensor<f32>>, !relay.fn<(tensor<f32>) -> tensor<f32>>, !relay.fn<(tensor<f32>) -> tensor<f32>>> {
+  %0 = relay.global_var @one : !relay.fn<(tensor<f32>) -> tensor<f32>>
+  %1 = relay.global_var @two : !relay.fn<(tensor<f32>) -> tensor<f32>>
+  %2 = relay.global_var @one : !relay.fn<(tensor<f32>) -> tensor<f32>>
+  %3 = relay.tuple %0, %1, %2 : (!relay.fn<(tensor<f32>) -> tensor<f32>>, !relay.fn<(tensor<f32>) -> tensor<f32>>, !relay.fn<(tensor<f32>) -> tensor<f32>>) -> tuple<!relay.fn<(tensor<f32>) -> tensor<f32>>, !relay.fn<(tensor<f32>) -> tensor<f32>>, !relay.fn<(tensor<f32>) -> tensor<f32>>>
+  return %3 : tuple<!relay.fn<(tensor<f32>) -> tensor<f32>>, !relay.fn<(tensor<f32>) -> tensor<f32>>, !relay.fn<(tensor<f32>) -> tensor<f32>>>
+}

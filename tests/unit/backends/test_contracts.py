@@ -22,7 +22,7 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.contract_cases import ContractCase
+from xrelay.backends.contract_cases import NUMBERS, ContractCase, operator_cases
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.contract import (
@@ -99,6 +99,24 @@ def test_cases_of_contracts() -> None:
     }
     names = [case.name for case in contract_cases(backend)]
     assert [name for name in names if "pattern" in name] == ["pattern rectifier.relu, 0"]
+
+
+def test_cases_of_all_ranks_have_elements() -> None:
+    """Wrong elements are noticed in tensors of all ranks and dtypes: one shape alone has none."""
+
+    def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        np.maximum(inputs[0], 0, out=outputs[0])
+        outputs[0][...] += 1
+
+    noticed: list[str] = []
+    for case in operator_cases():
+        if case.name.startswith("nn.relu "):
+            try:
+                check(case, Rectifier(run))
+            except ContractBroken:
+                noticed.append(case.name)
+    shapes = ("[]", "[1]", "[7]", "[2, 3, 5]", "[1, 4, 6, 6]")
+    assert noticed == [f"nn.relu {dtype}{shape}" for dtype in NUMBERS for shape in shapes]
 
 
 def test_what_a_backend_would_not_get() -> None:

@@ -1,6 +1,10 @@
 """Products by OpenBLAS: what the contract tests do not reach, conditions, and regions of programs."""
 
+import ctypes
+from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ from xrelay.analysis.facts.names import short_name
 from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import Array, RegionOptions
 from xrelay.backends.discovery import find_backend
+from xrelay.backends.openblas import PACKAGE, Library
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.backends.regions import compile_region, nested, region_operators
 from xrelay.compiler import context
@@ -49,6 +54,19 @@ def test_contract() -> None:
     assert len(cases) >= 30 and not patterns_without_example(backend)
     for case in cases:
         check(case, backend)
+
+
+def test_threads_of_products() -> None:
+    """What the library itself says of them, after each change."""
+    package: Any = import_module(PACKAGE)
+    (path,) = Path(package.get_lib_dir()).glob(f"lib{package.get_library()}.*")
+    count = ctypes.CDLL(str(path)).scipy_openblas_get_num_threads64_
+    before, found = count(), list[int]()
+    for threads in (1, 2, 2, 1):
+        Library().use_threads(threads)
+        found.append(count())
+    Library().use_threads(before)
+    assert found == [1, 2, 2, 1]
 
 
 CONVOLUTIONS: list[tuple[tuple[int, ...], tuple[int, ...], Make]] = [

@@ -26,6 +26,7 @@ from xrelay.dialects.lengths import (
     symbol,
 )
 from xrelay.dialects.polynomials import quotient_bounds
+from xrelay.dialects.slicing import resolve_slices
 from xrelay.runtime.lengths import OpenLengths
 
 Expression: TypeAlias = Callable[[int, int], int]
@@ -404,3 +405,32 @@ def test_bounds_of_quotients(
 ) -> None:
     """Of those by positive numbers: others are divided by 1 at least."""
     assert quotient_bounds(value, by) == bounds
+
+
+def test_extremes_of_extremes() -> None:
+    """The smaller one of two is not greater than either, so that the smaller one of it and either is itself."""
+    scope = Scope()
+    n, m, k = symbol(scope, "n", 6), symbol(scope, "m", 7), symbol(scope, "k", 8)
+    for pick, other in ((smaller, larger), (larger, smaller)):
+        both, crossed = pick(n, m), other(n, m)
+        all_three = pick(both, k)
+        for part in (n, m):
+            assert polynomial(pick(both, part)) == polynomial(pick(part, both)) == polynomial(both)
+            assert polynomial(pick(all_three, part)) == polynomial(all_three)
+            assert polynomial(pick(crossed, part)) != polynomial(crossed)
+    assert not scope.conditions()
+
+
+@pytest.mark.parametrize("length", [2, 4])
+def test_slices_of_open_lengths(length: int) -> None:
+    """Those that Python takes, of indices within, just beyond, and far beyond the axis."""
+    ends = (-1000, *range(-length - 3, length + 4), 1000)
+    for first in ends:
+        for last in ends:
+            for step in (-3, -2, -1, 1, 2, 3):
+                n = symbol(Scope(), "n", length)
+                (found,) = resolve_slices([n], [first], [last], [step], None, "end")
+                taken = range(length)[first:last:step]
+                assert hint(found.length) == len(taken), (first, last, step)
+                if taken:
+                    assert (hint(found.start), found.step) == (taken[0], step), (first, last, step)

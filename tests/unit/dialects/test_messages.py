@@ -24,6 +24,7 @@ from xrelay.compiler import context, parse_program
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.branches import passed_on
 from xrelay.dialects.constants import MOST_NUMBERS, constant_integers, constant_numbers
+from xrelay.dialects.conv.packed import ContribConv2DNCHWcOp
 from xrelay.dialects.conv.winograd import (
     ContribConv2DWinogradWithoutWeightTransformOp,
     ContribConv3DWinogradWithoutWeightTransformOp,
@@ -311,3 +312,14 @@ def test_lengths_have_no_text_to_read() -> None:
         parse_program(b'"test.op"() {a = #relay.lengths<n>} : () -> ()', "text", known)
     message = "lengths have no meaning outside of the program that they are of"
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("blocks", [(0, 8), (8, 0)])
+def test_weights_without_elements_have_no_blocks(blocks: tuple[int, int]) -> None:
+    """They are those of the layout that is stated, which has four axes."""
+    shape = [1, 1, 1, 1, *blocks]
+    data, weight = Block(arg_types=[TensorType(f32, [1, 1, 4, 4, 8]), TensorType(f32, shape)]).args
+    with pytest.raises(VerifyException) as caught:
+        ContribConv2DNCHWcOp(data, weight, data_layout="NCHW8c")
+    text = "x".join(map(str, shape))
+    assert str(caught.value) == f"'weight' is tensor<{text}xf32>, expected rank 4"

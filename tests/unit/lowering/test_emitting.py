@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.compiler import context
 from xrelay.dialects.length_scope import Scope
-from xrelay.dialects.lengths import symbol
+from xrelay.dialects.lengths import hint, symbol
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
 from xrelay.dialects.tensor.indexing import StridedSetOp
@@ -47,6 +47,8 @@ from xrelay.lowering.emit.target import AVX2
 from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.lowering.llvm.to_text import float_text
 from xrelay.lowering.loops.axis_order import AxisOrder
+from xrelay.lowering.loops.tiles import TileGrid
+from xrelay.lowering.loops.tiling import Tiling
 from xrelay.lowering.program.operations import constant_number
 from xrelay.lowering.program.registry import RULES, explain_selection
 
@@ -408,3 +410,19 @@ def test_numbers_between_others_come_one_by_one() -> None:
     assert {lanes_of(load.dereferenced_value) for load in loads} == {1}
     inserted = [op for op in b.entry.ops if isinstance(op, llvm.InsertElementOp)]
     assert len(inserted) == 4
+
+
+@pytest.mark.parametrize(
+    ("columns", "narrower"), [(6, [4, 2, 1]), (5, [4, 2, 1]), (4, [2, 1]), (2, [1]), (1, [])]
+)
+def test_tiles_for_widths_that_are_not_known(columns: int, narrower: list[int]) -> None:
+    """Those that are chosen, and narrower ones for widths below: of each width one grid has the tiles."""
+    for width in (2, 3, 4, 5, 6, 9):
+        n = symbol(Scope(), "n", width)
+        grid = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0)
+        found = grid.alternatives()
+        assert [each.tiling.columns for each in found] == [
+            each for each in (columns, *narrower) if each >= 2 or columns == 1
+        ]
+        wanted = max(each for each in (columns, *narrower) if each <= width)
+        assert [each.tiling.columns for each in found if hint(each.exists)] == [wanted]

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64, i8
 from xdsl.ir import Block, SSAValue, TypeAttribute
 
 from xrelay.dialects.core.values import TupleOp
-from xrelay.dialects.nn.norm import LayerNormOp
+from xrelay.dialects.nn.norm import LayerNormOp, SoftmaxOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import AvgPool2DOp
 from xrelay.dialects.tensor.reduce import SumOp
@@ -120,3 +120,14 @@ def test_slices_of_a_number() -> None:
     graph = Graph()
     graph.show(StridedSliceOp(graph.input(graph.small("float32")), [], []))
     graph.check("x86-64-v3")
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "sums"), [(3, 128, 1), (4, 128, 4), (9, 8, 5), (4, 129, 1), (4, 1024, 1)]
+)
+def test_short_rows_of_a_softmax_go_together(rows: int, length: int, sums: int) -> None:
+    """Four of up to sixteen vectors, and what is left one by one; each row has a sum that divides."""
+    graph = Graph()
+    graph.show(SoftmaxOp(graph.input(graph.small("float32", rows, length))))
+    text = "\n".join(map(str, graph.program("x86-64-v3").module.ops))
+    assert text.count("arith.divf") == sums

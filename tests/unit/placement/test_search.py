@@ -57,6 +57,7 @@ def test_exact_methods_equal_brute_force(count: int) -> None:
             assert problem.plan(plan.chosen) == plan
         assert problem.bound(problem.everything) <= least
         narrow = beam(problem, 1)
+        assert narrow.steps <= 1 + (problem.everything & ~problem.given).bit_count()
         assert narrow.bound <= least and (narrow.best is None or narrow.best.cost >= least)
         stopped = exact(problem, most_states=3)
         assert stopped.bound <= least and (stopped.best is None or stopped.best.cost >= least)

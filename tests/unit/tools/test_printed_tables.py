@@ -44,6 +44,17 @@ def plain(text: str) -> list[str]:
     return found
 
 
+def test_numbers_have_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal either: what is coloured there is what a command says is."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    console = tables.table_console()
+    assert console.is_terminal
+    with console.capture() as text:
+        console.print("3 of 'names' at 0x10 [bold]are[/] None")
+    assert text.get() == "3 of 'names' at 0x10 \x1b[1mare\x1b[0m None\n"
+
+
 # -- partition --------------------------------------------------------------------------------------
 
 FIRST = RegionCoverage(

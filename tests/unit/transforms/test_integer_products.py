@@ -399,3 +399,32 @@ def test_numbers_with_several_users_are_kept_as_bytes():
         interpret(module, [data]), by_onnxruntime(model, [data]), strict=True
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_what_depends_on_the_end_of_a_region_is_made_for_each():
+    """Of two ends of one product: its left operand is a function in the integers of the end, its right one is not."""
+    random = np.random.default_rng(6)
+    data = random.integers(100, 150, (1, 4, 3, 3)).astype(np.uint8)
+    weight = random.integers(100, 150, (5, 4, 2, 2)).astype(np.uint8)
+    held = {"s": np.array(0.1, np.float32), "z": np.array(120, np.uint8), "w": weight}
+    scales = {"a": np.array(0.02, np.float32), "b": np.array(0.05, np.float32)}
+    before = [
+        helper.make_node("DequantizeLinear", ["in0", "s", "z"], ["x"]),
+        helper.make_node("Sigmoid", ["x"], ["y"]),
+        helper.make_node("DequantizeLinear", ["w", "s", "z"], ["v"]),
+        helper.make_node("Conv", ["y", "v"], ["p"]),
+    ]
+
+    def integers(*ends: str) -> ModuleOp:
+        nodes = [helper.make_node("QuantizeLinear", ["p", f"s{end}", "z"], [end]) for end in ends]
+        arrays = {**held, **{f"s{end}": scales[end] for end in ends}}
+        stored = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+        outputs = [untyped(end) for end in ends]
+        model = build([*before, *nodes], [value_info("in0", data)], outputs, stored)
+        return applied(import_model(model), FakeQuantizationToIntegerPass())
+
+    both = integers("a", "b")
+    assert names(both).count("qnn.sigmoid") == 2 and "sigmoid" not in names(both)
+    wanted = [*interpret(integers("a"), [data]), *interpret(integers("b"), [data])]
+    for found, expected in zip(interpret(both, [data]), wanted, strict=True):
+        np.testing.assert_array_equal(found, expected)

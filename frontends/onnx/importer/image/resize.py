@@ -143,7 +143,7 @@ def _to_size(length: int, size: int) -> Axis:
         _require_size(length, size)
         return Axis(length, size, None)
     if length == size:
-        return Axis(length, length, 1.0)
+        return Axis(int(length), int(length), 1.0)
     _require_size(length, size)
     return Axis(int(length), int(size), int(size) / int(length))
 
@@ -162,7 +162,13 @@ def _by_scale(length: int, scale: float) -> Axis:
         if under <= LEAST_PART and length * over < 2**24 and length * over % under == 0:
             return Axis(length, length * over // under, None)
     # In single precision, in which 3 * (5 / 3) is 5.
-    return Axis(int(length), floor(np.float32(length) * np.float32(scale)), float(scale))
+    with np.errstate(over="ignore"):
+        target = np.float32(length) * np.float32(scale)
+    if np.isinf(target):
+        raise OnnxImportError(
+            f"an axis of length {length} is scaled by {scale}, expected a finite length"
+        )
+    return Axis(int(length), floor(target), float(scale))
 
 
 def resize_by_scales(node: Node) -> SSAValue:

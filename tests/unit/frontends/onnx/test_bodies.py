@@ -1,5 +1,9 @@
 """Bodies in the ONNX importer: functions, branches and loops."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
@@ -19,6 +23,7 @@ from onnx_models import (
 
 import xrelay
 from xrelay.frontends.onnx import OnnxImportError, import_model
+from xrelay.frontends.onnx.importer import functions
 from xrelay.frontends.onnx.importer.core import unrolling
 from xrelay.frontends.onnx.importer.core.unrolling import MAX_OPERATIONS, MAX_ROUNDS
 
@@ -135,6 +140,39 @@ def test_a_call_means_one_function(overload: str):
     what = f"'F' and overload '{overload}' in domain" if overload else "'F' in domain"
     with pytest.raises(OnnxImportError, match=f"two functions have the name {what}"):
         import_model(model)
+
+
+@dataclass
+class TwoBodies:
+    """A schema as onnx has it, of an operator whose body is another one in later operator sets."""
+
+    operators: Mapping[int, str]
+    attributes: Mapping[str, object] = field(default_factory=dict[str, object])
+    has_function: bool = True
+
+    @property
+    def function_opset_versions(self) -> list[int]:
+        return list(self.operators)
+
+    def get_function_with_opset_version(self, version: int) -> bytes:
+        """One operator of the first input."""
+        node = helper.make_node(self.operators[version], ["input"], ["loss"])
+        opsets = [helper.make_opsetid("", version)]
+        names = ["input", "target"]
+        body = helper.make_function("", "Body", names, ["loss"], [node], opsets)
+        return body.SerializeToString()
+
+
+@pytest.mark.parametrize(("opset", "wanted"), [(12, 3), (13, 3), (14, 3), (15, -3), (17, -3)])
+def test_the_newest_body_that_an_operator_set_has(
+    opset: int, wanted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For older sets it is the oldest one."""
+    schema = TwoBodies({13: "Relu", 15: "Neg", 18: "Exp"})
+    monkeypatch.setattr(functions, "defs", SimpleNamespace(get_schema=lambda *_: schema))
+    data = [np.full((1, 1), 3, np.float32), np.zeros(1, np.int64)]
+    model = one_node("NegativeLogLikelihoodLoss", data, opset=opset)
+    require_equal(by_import(model, data), [np.full((1, 1), wanted, np.float32)])
 
 
 def test_of_two_operator_sets_of_a_domain_the_highest_counts():

@@ -148,3 +148,29 @@ def test_sequences_are_not_cut_off() -> None:
     )
     with pytest.raises(UnknownInputs, match="input 0 .'X'. is not a constant"):
         xrelay.compile(model)
+
+
+def test_operands_that_are_computed_behind_the_cut_decide_nothing() -> None:
+    """A node may ask for one operand where another one has no value yet, as what computes it asks for one, too."""
+    stages = cut(
+        """hot (float[4] x, float[2] values) => (float[a, b] y) {
+          n = ReduceMax <keepdims = 0> (x)
+          l = Cast <to = 7> (n)
+          d = Abs (l)
+          e = Expand (l, d)
+          y = OneHot (e, d, values)
+        }""",
+        False,
+    )
+    assert lines(stages.first) == [
+        "hot_first (float[4] x) => (int64[] l, int64[] d) {",
+        "n = ReduceMax <keepdims: int = 0> (x)",
+        "l = Cast <to: int = 7> (n)",
+        "d = Abs (l)",
+    ]
+    assert lines(stages.second) == [
+        "hot_second (int64 l, int64 d, float[2] values) => (float[a,b] y) {",
+        "e = Expand (l, d)",
+        "y = OneHot (e, d, values)",
+    ]
+    assert stages.parts == {}

@@ -5,15 +5,17 @@ import subprocess
 import sys
 from collections import Counter
 from hashlib import sha256
+from zlib import crc32
 
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import ModelProto, checker
+from onnx import ModelProto, checker, numpy_helper, parser
 from xdsl.dialects.func import FuncOp
 
 from xrelay.frontends.onnx import import_model
 from xrelay.interpreters.relay import interpret
+from xrelay.tools import light_models
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
 
 SMALL = ("densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet")
@@ -200,6 +202,30 @@ def test_weights_do_not_depend_on_the_hash_seed():
         text=True,
     )
     assert done.stdout.strip() == digest(light_model("squeezenet"))
+
+
+@pytest.mark.parametrize(
+    ("node", "shape", "products"),
+    [("Gemm <transB = 1> (x, w)", (3, 50), 50), ("Conv (x, w)", (2, 5, 3, 4), 60)],
+)
+def test_weights_are_less_for_sums_of_more_products(
+    node: str, shape: tuple[int, ...], products: int, monkeypatch: pytest.MonkeyPatch
+):
+    """They have a mean square of one by the number of products, as He's initialisation has."""
+    numbers = ", ".join(map(str, shape))
+    small = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, {numbers}] x) => (float[a] y) <int64[{len(shape)}] s = {{{numbers}}}> {{
+          w = ConstantOfShape (s)
+          y = {node}
+        }}"""
+    )
+    monkeypatch.setattr(light_models, "load_model", lambda _: small)
+    (stored,) = light_model(ONE).graph.initializer
+    random = np.random.default_rng([0, crc32(b"w")]).standard_normal(shape, np.float32)
+    np.testing.assert_array_equal(
+        numpy_helper.to_array(stored), np.float32(1 / np.sqrt(products)) * random
+    )
 
 
 def test_unknown_name():

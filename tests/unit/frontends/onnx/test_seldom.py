@@ -22,7 +22,9 @@ from onnx_models import (
     value_info,
 )
 
+from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.bounded import DOMAIN
+from xrelay.frontends.onnx.importer.converters import DOMAINS
 
 SAMPLES = Samples(41)
 floats = SAMPLES.floats
@@ -390,3 +392,21 @@ def test_bits_that_become_bools(dtype: str) -> None:
     code = helper.np_dtype_to_tensor_dtype(data.dtype)
     back = one_node("BitCast", [data.astype(bool)], opset=26, to=code)
     require_equal(by_import(back, [data.astype(bool)]), [data])
+
+
+@pytest.mark.parametrize("op", DOMAINS[DOMAIN])
+def test_operators_of_cut_models_begin_with_the_first_set(op: str) -> None:
+    model = fused(op, [floats(4), np.ones(4, bool)], outputs=2, domain=DOMAIN)
+    model.opset_import[-1].version = 0
+    with pytest.raises(OnnxImportError) as caught:
+        import_model(model)
+    assert str(caught.value).endswith(
+        f"op type {op}, domain '{DOMAIN}', opset 0: the operator is supported since operator set 1"
+    )
+
+
+def test_nothing_is_left_of_what_is_repeated() -> None:
+    """Widths below 0 may cut all of an axis off."""
+    data = floats(3, 4)
+    model = one_node("Pad", [data], [longs(-1, -3, 1, -1)], opset=19, mode="wrap")
+    require_equal(by_import(model, [data]), [np.zeros((3, 0), np.float32)])

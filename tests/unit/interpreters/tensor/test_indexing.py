@@ -328,6 +328,13 @@ def test_scatter(dtype: Any, seed: int, shape: list[int], data: st.DataObject):
         same(evaluate(lambda *v, op=op: op(*v, axis=axis), x, away, updates), x)
 
 
+@pytest.mark.parametrize("op", [indexing.ScatterOp, indexing.ScatterAddOp])
+def test_scatter_is_along_the_first_axis_unless_said(op: type[indexing.ElementScatterOp]):
+    x, indices = np.zeros((2, 3), np.float32), np.ones((1, 3), np.int64)
+    updates = np.array([[4, 5, 6]], np.float32)
+    same(evaluate(op, x, indices, updates), np.array([[0, 0, 0], [4, 5, 6]], np.float32))
+
+
 @pytest.mark.parametrize("mode", indexing.SCATTER_MODES)
 @settings(run_settings, max_examples=15)
 @given(seed=seeds, shape=full_shapes, data=st.data())

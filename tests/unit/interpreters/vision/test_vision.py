@@ -244,6 +244,22 @@ def test_multibox_prior():
     np.testing.assert_array_equal(clipped, np.clip(found, 0, 1))
 
 
+@pytest.mark.parametrize(
+    ("steps", "places"),
+    [
+        ((0.0, 0.0), [(0.25, 0.125), (0.25, 0.375), (0.25, 0.625), (0.25, 0.875)]),
+        ((-0.5, 0.0), [(0.25, 0.125), (0.25, 0.375), (0.25, 0.625), (0.25, 0.875)]),
+        ((0.0, -0.5), [(0.25, 0.125), (0.25, 0.375), (0.25, 0.625), (0.25, 0.875)]),
+        ((0.25, 0.5), [(0.125, 0.25), (0.125, 0.75), (0.125, 1.25), (0.125, 1.75)]),
+    ],
+)
+def test_steps_between_boxes(steps: tuple[float, float], places: list[tuple[float, float]]) -> None:
+    """Those that are not positive, 0 among them, are a part of the image; here the centres of the first row."""
+    data = np.zeros((1, 1, 2, 4), np.float32)
+    found = evaluate(partial(regions.MultiboxPriorOp, steps=steps), data)[0, :4]
+    assert [tuple(row) for row in (found[:, 1::-1] + found[:, :1:-1]) / 2] == places
+
+
 @run_settings
 @given(seeds, st.integers(1, 4), st.booleans(), st.sampled_from([0.01, 0.4, -2.0]))
 def test_multibox_transform_loc(seed: int, classes: int, clip: bool, threshold: float):
