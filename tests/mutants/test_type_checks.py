@@ -1,13 +1,19 @@
 """Changes that no test notices are looked at by pyright, as `make test` does."""
 
+import argparse
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from tests.mutants import __main__ as command
+from tests.mutants.engine import SURVIVED, Verdict
 from tests.mutants.mutant import Mutant, mutants
+from tests.mutants.project import Project
+from tests.mutants.report import Report
 from tests.mutants.source import Source
 from tests.mutants.type_checks import TypeChecker
+from tests.mutants.worker import BUDGET, Ending
 
 FILE = """
 from toy.names import NAMES
@@ -57,3 +63,17 @@ def test_errors_of_types(root: Path) -> None:
     assert errors[0] == errors[2] == ""
     assert errors[1].startswith('Function with declared return type "str" must return value')
     assert (root / "toy" / "file.py").read_bytes() == before
+
+
+@pytest.mark.slow
+def test_only_what_no_test_notices_is_looked_at(root: Path) -> None:
+    """And is caught then, by pyright."""
+    report, turned, returned = Report(), change(root, "compare", 0), change(root, "drop-return", 0)
+    report.add(Verdict(turned, Ending(SURVIVED), tests=3))
+    report.add(Verdict(returned, Ending(BUDGET), tests=2))
+    options = argparse.Namespace(json=None, survivors=None)
+    command.check_types(Project(root), report, options, lambda: None)
+    assert [each.mutant for each in report.of("survived")] == [turned]
+    (caught,) = report.of("by types")
+    assert caught in report.of("caught") and not report.of("budget")
+    assert (caught.mutant, caught.test, caught.tests) == (returned, "pyright", 2)
