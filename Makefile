@@ -86,9 +86,10 @@ fuzz: $(VENV)/installed-test
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 	$(if $(PROGRAMS),$(BIN)/python -m tests.fuzz --fuzzer single-passes --cases $(PROGRAMS))
 
-# The counts of records are those of known.txt and exceptions.toml, which `golden.py --known --update` and people write.
+# Modules of tests/support/code_records that write what is on record.
 RECORDS = choices kernel_sizes networks imports exports contrib_imports passes outputs
 
+# The counts of records are those of known.txt and exceptions.toml, which `golden.py --known --update` and people write.
 pages: $(VENV)/installed-test
 	$(BIN)/python tests/conformance/parity.py
 	$(BIN)/python tests/conformance/onnx_table.py

@@ -31,7 +31,8 @@ data has fewer bits:
 With `unsafe` all of them get a scale and a shift, as in Relay.
 
 Scale and shift are constants after `fold-constant`, when the statistics are. The statistics that a
-batch normalisation returns, and a dropout's mask, keep their operator. The bodies of
+batch normalisation returns, and a dropout's mask, keep their operator, and so do results that state fewer dimensions
+than the data: what takes them may not take others. The bodies of
 `relay.fused` and `relay.composite` and functions for other compilers stay as they are.
 
 Source: Relay's SimplifyInference.
@@ -103,7 +104,7 @@ class ScaleAndShift(RewritePattern):
         norm = op.tuple_value.owner
         if not isinstance(norm, BatchNormOp) or op.index.value.data != 0:
             return
-        if op.result.type != norm.data.type:  # What takes the result may not take other dimensions.
+        if op.result.type != norm.data.type:
             return
         emit = Emitter()
         if self.unsafe or is_finite(norm):

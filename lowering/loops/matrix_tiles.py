@@ -23,7 +23,7 @@ from xrelay.lowering.loops.matrix_operands import (
 )
 from xrelay.lowering.loops.matrix_panels import LEFT_TRANSPOSED, product_grid, row_spacing
 from xrelay.lowering.loops.matrix_product import Product, ProductPlan
-from xrelay.lowering.loops.micro_kernel import DepthLoop
+from xrelay.lowering.loops.micro_kernel import DepthLoop, Meanwhile
 from xrelay.lowering.loops.tile_registers import (
     CONFIGURE_CYCLES,
     NO_TILES,
@@ -35,7 +35,7 @@ from xrelay.lowering.loops.tile_registers import (
     stated_tiles,
     tile_dot_of,
 )
-from xrelay.lowering.loops.tiles import Meanwhile, SumsInMemory, TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiles import SumsInMemory, TileAt, converted, emit_tiles
 from xrelay.lowering.loops.tiling import Tiling
 
 
@@ -113,9 +113,7 @@ class _TileCode(ProductCode):
 
     plan: TilePlan
 
-    def compute(
-        self, where: TileAt, vectors: int, sums: SSAValue, meanwhile: Meanwhile | None
-    ) -> None:
+    def compute(self, where: TileAt, vectors: int, sums: SSAValue, meanwhile: Meanwhile) -> None:
         """Writes the sums of a tile."""
         dot, step = self.plan.dot, self.right.step
         x, w = self.addresses(where, 0)

@@ -12,8 +12,9 @@ The number of registers is what matters: one dot product per register and step h
 loads of the step, and one register too many is kept in memory instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -45,6 +46,9 @@ class Prefetch:
     distance: Index
     lines: int
 
+
+Meanwhile: TypeAlias = Callable[[Index, int], None]
+"""What is done beside a round of products: gets its number, and how many there are."""
 
 LINE_BYTES = 64
 

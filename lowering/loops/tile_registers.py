@@ -17,7 +17,7 @@ Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -36,7 +36,7 @@ from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import BfloatDot, ByteDot, Operands, dot_of
-from xrelay.lowering.loops.micro_kernel import LINE_BYTES, DepthLoop, Prefetch
+from xrelay.lowering.loops.micro_kernel import LINE_BYTES, DepthLoop, Meanwhile, Prefetch
 from xrelay.lowering.loops.tiling import MOST_ALONG, STORE_CYCLES, TILE_CYCLES, Tiling, panel_parts
 
 NO_TILES = "no tile registers for elements of these types"
@@ -293,8 +293,8 @@ class TileRegisters:
         operands: TileOperands,
         vectors: int,
         sums: SSAValue,
-        prefetch: Prefetch | None = None,
-        meanwhile: Callable[[Index, int], None] | None = None,
+        prefetch: Prefetch | None,
+        meanwhile: Meanwhile,
     ) -> None:
         """
         Writes the sums of `vectors` vectors to memory, position by position, after what is done beside each round of
@@ -337,8 +337,7 @@ class TileRegisters:
                         load(self.image(i), first, strides[0])
                     numbers = (self.sums(i, v), self.image(i), self.weights(v))
                     b.command(dot.instruction, [register(each) for each in numbers])
-            if meanwhile is not None:
-                meanwhile(number, prod(loop.rounds for loop in loops))
+            meanwhile(number, prod(loop.rounds for loop in loops))
 
         used = [(i, v) for i in range(len(self.heights)) for v in range(vectors)]
         for i, v in used:

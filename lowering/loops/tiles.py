@@ -52,7 +52,7 @@ from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.loops.dots import Operands
-from xrelay.lowering.loops.micro_kernel import LINE_BYTES, Prefetch
+from xrelay.lowering.loops.micro_kernel import LINE_BYTES, Meanwhile, Prefetch
 from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.joined_stores import TOGETHER, joined_stores, joins_stores
@@ -94,15 +94,11 @@ class Gather:
     write: Callable[[TileAt], None]
 
 
-Meanwhile: TypeAlias = Callable[[Index, int], None]
-"""What is done beside a round of products: gets its number, and how many there are."""
-
-
 @dataclass(frozen=True)
 class SumsInMemory:
     """Code of tiles whose sums are in registers that other code does not know, and then in memory."""
 
-    compute: Callable[[TileAt, int, SSAValue, Meanwhile | None], None]
+    compute: Callable[[TileAt, int, SSAValue, Meanwhile], None]
     """
     Writes the sums of a tile of a number of vectors over the whole depth to memory, position by position, after all
     else that is done meanwhile.
@@ -507,12 +503,10 @@ class _Tiles:
         for row, column, v in product(
             range(tiling.rows), range(tiling.columns), range(len(self.widths))
         ):
-            yield self._sum(kept, slot, row, column, v)
+            yield self._sum(kept, (*slot, row, column, v))
 
-    def _sum(
-        self, kept: Buffer, slot: Sequence[Index], row: Index, column: Index, v: Index
-    ) -> Index:
-        return kept.offset(self.b, at(kept.shape, (*slot, row, column, v, 0), self.lanes))
+    def _sum(self, kept: Buffer, vector: Sequence[Index]) -> Index:
+        return kept.offset(self.b, at(kept.shape, (*vector, 0), self.lanes))
 
     def _finish(
         self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index
@@ -529,38 +523,29 @@ class _Tiles:
         return TOGETHER if joins and self.grid.tiling.columns % TOGETHER == 0 else 1
 
     def _finish_positions(
-        self,
-        kept: Buffer,
-        slot: Sequence[Index],
-        place: Place,
-        y: Index,
-        x: Index,
-        row: Index,
-        column: Index,
-    ) -> None:
-        """Hands over as many positions as are stored at once."""
-        with joined_stores(self.b) if self.together > 1 else nullcontext():
+        self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index, row: Index, column: Index
+    ) -> None:  # fmt: skip
+        """Hands over as many positions as are stored at once, of a tile whose first one is (y, x)."""
+        b = self.b
+        with joined_stores(b) if self.together > 1 else nullcontext():
             for i in range(self.together):
-                self._finish_position(kept, slot, place, y, x, row, self.b.add(column, i))
+                self._finish_position(
+                    kept,
+                    (*slot, row, b.add(column, i)),
+                    place,
+                    b.add(y, row),
+                    b.add(x, b.add(column, i)),
+                )
 
     def _finish_position(
-        self,
-        kept: Buffer,
-        slot: Sequence[Index],
-        place: Place,
-        y: Index,
-        x: Index,
-        row: Index,
-        column: Index,
+        self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index
     ) -> None:
-        """Hands over a position of a tile whose first one is (y, x)."""
+        """Hands over the position (y, x), whose sums are those of a slot."""
         b = self.b
-        where = b.add(y, row), b.add(x, column)
 
         def vector(v: Index, width: int) -> None:
-            source = self._sum(kept, slot, row, column, v)
-            value = b.load(kept.pointer, source, self.dot.total, width)
-            self.sink(self._position(place, where, v, width), value)
+            value = b.load(kept.pointer, self._sum(kept, (*slot, v)), self.dot.total, width)
+            self.sink(self._position(place, (y, x), v, width), value)
 
         if certainly(self.panels.rest, 0):
             for v, width in enumerate(self.widths):
@@ -570,8 +555,8 @@ class _Tiles:
         vectors, last = divmod(self.panels.rest, self.lanes)
         with b.loop(0, vectors) as v:
             vector(v, self.lanes)
-        source = self._sum(kept, slot, row, column, vectors)
-        first = self._position(place, where, vectors, 1)
+        source = self._sum(kept, (*slot, vectors))
+        first = self._position(place, (y, x), vectors, 1)
         with b.loop(0, last) as i:
             value = b.load(kept.pointer, b.add(source, i), self.dot.total, 1)
             self.sink(first.lane(b, i), value)

@@ -64,11 +64,16 @@ def seconds_of(region: Mapping[str, Any]) -> float:
 
 def replace_units(graph: Graph, taken: Mapping[Node, None], made: Sequence[Unit]) -> None:
     """Makes units of regions, and takes their members out of the units of own code."""
+    sources: dict[Node, list[Node]] = {node: [] for node in graph.nodes}
+    for edge in graph.edges:
+        sources[edge.target].append(edge.source)
+    # Sources come first.
+    sources = {node: sources[node] for node in TopologicalSorter(sources).static_order()}
     kept: list[Unit] = []
     for unit in graph.units:
         left = [node for node in unit.members if node not in taken]
-        parts = [left] if len(left) == len(unit.members) else in_stages(graph, left)
-        for members in parts:
+        is_cut = 0 < len(left) < len(unit.members)
+        for members in in_stages(left, sources) if is_cut else filter(None, [left]):
             kept.append(
                 replace(
                     unit,
@@ -83,25 +88,19 @@ def replace_units(graph: Graph, taken: Mapping[Node, None], made: Sequence[Unit]
         graph.unit_of.update(dict.fromkeys(unit.members, unit))
 
 
-def in_stages(graph: Graph, members: Collection[Node]) -> list[list[Node]]:
+def in_stages(
+    members: Collection[Node], sources: Mapping[Node, Sequence[Node]]
+) -> list[list[Node]]:
     """
     Members of a group in parts none of which is used, by way of others, by what it uses itself: how often a way from
-    one member to another leaves the group says which part comes first.
+    one member to another leaves the group says which part comes first. `sources` has the nodes in the order of values.
     """
     inside = frozenset(members)
-    sources: dict[Node, list[Node]] = {node: [] for node in graph.nodes}
-    for edge in graph.edges:
-        sources[edge.target].append(edge.source)
     stages: dict[Node, int] = {}
     """Of members their parts; of others the part that those who use them have at least."""
-    for node in TopologicalSorter(sources).static_order():
-        stages[node] = max(
-            (
-                stages[source] + (source in inside and node not in inside)
-                for source in sources[node]
-            ),
-            default=0,
-        )
+    for node, before in sources.items():
+        leaves = (stages[each] + (each in inside and node not in inside) for each in before)
+        stages[node] = max(leaves, default=0)
     parts: dict[int, list[Node]] = {}
     for node in members:
         parts.setdefault(stages[node], []).append(node)

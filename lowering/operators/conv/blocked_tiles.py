@@ -33,7 +33,7 @@ from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.halo import with_zeros
-from xrelay.lowering.loops.micro_kernel import DepthLoop
+from xrelay.lowering.loops.micro_kernel import DepthLoop, Meanwhile
 from xrelay.lowering.loops.tile_registers import (
     CONFIGURE_CYCLES,
     NO_TILES,
@@ -46,14 +46,7 @@ from xrelay.lowering.loops.tile_registers import (
     stated_tiles,
     tile_dot_of,
 )
-from xrelay.lowering.loops.tiles import (
-    Gather,
-    Meanwhile,
-    SumsInMemory,
-    TileAt,
-    converted,
-    emit_tiles,
-)
+from xrelay.lowering.loops.tiles import Gather, SumsInMemory, TileAt, converted, emit_tiles
 from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
 from xrelay.lowering.operators.conv.blocked import (
     FLAT,
@@ -257,9 +250,7 @@ class _TileCode(BlockedCode):
         image, weights = self.first_window(where), self.first_weights(where)
         return TileOperands(plan.dot, image, weights, loops, self.position_steps, step)
 
-    def compute(
-        self, where: TileAt, vectors: int, sums: SSAValue, meanwhile: Meanwhile | None
-    ) -> None:
+    def compute(self, where: TileAt, vectors: int, sums: SSAValue, meanwhile: Meanwhile) -> None:
         """Writes the sums of a tile."""
         registers = self.registers(where.tiling)
         registers.multiply(

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp
 from xrelay.dialects.tensor.unary import CastOp, RoundOp
 from xrelay.interpreters.arrays import Array, element_type_of
@@ -81,8 +82,7 @@ def added(kind: str, zero_point: int) -> Callable[[Window, int, int], Case]:
                 MultiplyOp(g.op(CastOp(sums, single)), g.constant(channels(out, (3e-4, 1e-3, 0.1))))
             )
             first = g.op(CastOp(as_bytes(g, scaled, 9, "uint8"), single))
-            shape = [int(each) for each in sums.type.get_shape()]  # pyright: ignore
-            other = g.op(CastOp(g.input(numbers(g, "int8", *shape)), single))
+            other = g.op(CastOp(g.input(numbers(g, "int8", *shape_of(sums))), single))
             terms = [
                 g.op(MultiplyOp(each, g.constant(np.array(scale, np.float32))))
                 for each, scale in ((first, 0.0527979), (other, 0.0322591))

@@ -34,7 +34,7 @@ def models() -> Iterator[tuple[str, ModelProto]]:
     np.random.seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Expected results overflow on purpose.
-        cases = collect_testcases(None)  # pyright: ignore[reportArgumentType] (all operators)
+        cases = collect_testcases(None)
     np.random.set_state(state)
     yield from ((case.name, case.model) for case in cases)
     data = Path(onnx.backend.test.__file__).parent / "data"

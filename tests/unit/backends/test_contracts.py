@@ -72,8 +72,8 @@ def raises(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
     [
         (writes, "one relu: input 0 is changed"),
         (raises, "one relu: region @region (nn.relu) does not run: no room"),
-        (lambda i, o: [], "one relu: 0 results, expected 1"),  # pyright: ignore
-        (lambda i, o: [i[0][:1]], "one relu: result 0 is float32[1, 3], expected float32[2, 3]"),  # pyright: ignore
+        (lambda i, o: [], "one relu: 0 results, expected 1"),
+        (lambda i, o: [i[0][:1]], "one relu: result 0 is float32[1, 3], expected float32[2, 3]"),
         (3, "one relu: region @region (nn.relu) does not compile: it returns an int, expected a "),
     ],
 )
@@ -87,7 +87,7 @@ def test_contracts_that_are_broken(run: Any, message: str) -> None:
 def test_cases_of_contracts() -> None:
     """Those whose operators a backend supports; patterns without an example are told with the reason."""
     with pytest.raises(BackendError) as caught:
-        list(contract_cases(3))  # pyright: ignore
+        list(contract_cases(3))
     assert str(caught.value) == "the backend is 3, expected a Backend"
     never = CompositePattern("rectifier.never", is_op("nn.relu")(wildcard()), lambda found: False)
     pair = CompositePattern("rectifier.pair", is_tuple(None))

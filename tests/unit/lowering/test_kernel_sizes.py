@@ -4,8 +4,9 @@ import re
 
 import pytest
 from code_records import kernel_sizes
+from code_records.reading import pairs, require_same
 
-KNOWN = dict(line.split(": ", 1) for line in kernel_sizes.FILE.read_text().splitlines())
+KNOWN = pairs(kernel_sizes.FILE.read_text().splitlines())
 LONG = {
     name for name, size in KNOWN.items() if int(re.findall(r"(\d+) operations", size)[0]) > 2500
 }
@@ -13,12 +14,8 @@ LONG = {
 
 
 def check(names: set[str]) -> None:
-    cases, differences = kernel_sizes.all_cases(), list[str]()
-    for name in sorted(names):
-        found = kernel_sizes.size(cases[name])
-        if found != KNOWN[name]:
-            differences.append(f"- {name}: {KNOWN[name]}\n+ {name}: {found}")
-    assert not differences, "\n".join(["if this is better, run `make pages`", *differences])
+    cases = kernel_sizes.all_cases()
+    require_same(KNOWN, ((name, kernel_sizes.size(cases[name])) for name in sorted(names)))
 
 
 def test_all_cases_are_on_record() -> None:

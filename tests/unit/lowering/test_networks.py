@@ -1,25 +1,10 @@
 """Of networks becomes what `networks.txt` says."""
 
-from collections.abc import Iterator
-
 import pytest
 from code_records import networks
+from code_records.reading import entries
 
-
-def known() -> Iterator[tuple[str, str]]:
-    """What is on record: the lines under each name."""
-    name, below = "", ""
-    for line in networks.FILE.read_text().splitlines(keepends=True):
-        if line.startswith(" "):
-            below += line
-            continue
-        if name:
-            yield name, below
-        name, below = line.rstrip("\n"), ""
-    yield name, below
-
-
-KNOWN = dict(known())
+KNOWN = entries(networks.FILE.read_text().splitlines())
 
 
 def test_all_networks_are_on_record() -> None:

@@ -103,7 +103,7 @@ def test_inputs_whose_other_lengths_differ() -> None:
 
 def as_lists(value: object) -> Any:
     """As JSON has it."""
-    return [as_lists(each) for each in value] if isinstance(value, tuple) else value  # pyright: ignore
+    return [as_lists(each) for each in value] if isinstance(value, tuple) else value
 
 
 def test_records_are_read_as_written() -> None:

@@ -151,7 +151,7 @@ def test_linkers_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
         assert Path(cwd, "exports.map").read_text() == "{ global: run; size; local: *; };\n"
         return SimpleNamespace(returncode=1, stderr=b" no room \xff\n")
 
-    monkeypatch.setattr(library.shutil, "which", lambda name: "/bin/ld")  # pyright: ignore
+    monkeypatch.setattr(library.shutil, "which", lambda name: "/bin/ld")
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(ModelError) as caught:
         link_shared_library(b"code", ["run", "size"])
@@ -179,7 +179,7 @@ def test_tile_registers(
 
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine=machine))
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(syscall=syscall))  # pyright: ignore
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(syscall=syscall))
     assert may_use_tiles.__wrapped__() is expected
     asks = (system, machine) == ("linux", "x86_64")
     assert asked == ([(158, 0x1023, 18)] if asks else [])

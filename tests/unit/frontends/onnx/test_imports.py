@@ -1,14 +1,13 @@
 """ONNX's tests for backends are imported as `imports.txt` says."""
 
-from collections.abc import Iterator
-
 import onnx
 import pytest
 from code_records import imports
+from code_records.reading import pairs, require_same
 from onnx import ModelProto
 
 VERSION, *LINES = imports.FILE.read_text().splitlines()
-KNOWN = dict(line.split(": ", 1) for line in LINES)
+KNOWN = pairs(LINES)
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,18 +23,9 @@ def all_models() -> dict[str, ModelProto]:
     return dict(imports.models())
 
 
-def differences(models: dict[str, ModelProto]) -> Iterator[str]:
-    """What is imported otherwise."""
-    for name, model in models.items():
-        found = imports.imported(model)
-        if found != KNOWN.get(name):
-            yield f"- {name}: {KNOWN.get(name)}\n+ {name}: {found}"
-
-
 def test_all_tests_are_on_record(models: dict[str, ModelProto]) -> None:
     assert list(KNOWN) == list(models), "run `make pages`"
 
 
 def test_models_are_imported_as_on_record(models: dict[str, ModelProto]) -> None:
-    found = list(differences(models))
-    assert not found, "\n".join(["if this is better, run `make pages`", *found])
+    require_same(KNOWN, ((name, imports.imported(model)) for name, model in models.items()))

@@ -1,27 +1,12 @@
 """Of random programs passes make what `passes.txt` says."""
 
-from collections.abc import Iterator
-
 import pytest
 from code_records import passes
+from code_records.reading import entries
 
 from tests.fuzz.pass_rows import pass_names
 
-
-def known() -> Iterator[tuple[str, str]]:
-    """What is on record: the lines under each name."""
-    name, below = "", ""
-    for line in passes.FILE.read_text().splitlines(keepends=True):
-        if line.startswith(" "):
-            below += line
-            continue
-        if name:
-            yield name, below
-        name, below = line.rstrip("\n"), ""
-    yield name, below
-
-
-KNOWN = dict(known())
+KNOWN = entries(passes.FILE.read_text().splitlines())
 
 
 def test_all_passes_are_on_record() -> None:
