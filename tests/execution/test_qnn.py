@@ -147,6 +147,7 @@ def test_quantized_sums(
     g.check(target)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("integer", OTHERS)
 def test_rounded_numbers(target: str, graph: Graph, integer: str, dtype: str) -> None:

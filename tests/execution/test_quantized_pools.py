@@ -1,11 +1,13 @@
 """Means of quantised tensors: what exact arithmetic gives, of integers where all means are of as many elements."""
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
 import pytest
+from _pytest.mark import ParameterSet
 from onnx import helper, numpy_helper
 from vector_functions import targets_here
 from xdsl.context import Context
@@ -20,7 +22,13 @@ from xrelay.transforms.cpu_pipeline import CpuPipelinePass
 SHAPE = (1, 19, 7, 9)
 IN, OUT = np.float32(0.0371), np.float32(0.0583)
 """The scales."""
-KINDS = (("uint8", 255, 0), ("uint8", 3, 255), ("int8", -128, 127), ("int8", 0, -5))
+Kind: TypeAlias = tuple[str, int, int]
+KINDS: tuple[Kind, ...] = (
+    ("uint8", 255, 0),
+    ("uint8", 3, 255),
+    ("int8", -128, 127),
+    ("int8", 0, -5),
+)
 """The type, the zero point before, and that of the result."""
 WINDOWS: dict[str, dict[str, Any]] = {
     "plain": {"kernel_shape": [3, 3], "strides": [2, 2]},
@@ -52,8 +60,8 @@ def window_sums(data: Array, window: dict[str, Any]) -> tuple[Array, int]:
     return total, rows * columns
 
 
-def model_of(windows: dict[str, dict[str, Any]]) -> onnx.ModelProto:
-    """Averages of an input of each kind, between DequantizeLinear and QuantizeLinear and as onnxruntime's operators."""
+def model_of(windows: dict[str, dict[str, Any]], kinds: Sequence[Kind] = KINDS) -> onnx.ModelProto:
+    """Averages of an input of each of some kinds, between DequantizeLinear and QuantizeLinear and as onnxruntime's operators."""
     graph = helper.make_graph([], "pools", [], [])
     names = iter(range(1000))
 
@@ -66,7 +74,7 @@ def model_of(windows: dict[str, dict[str, Any]]) -> onnx.ModelProto:
         node.output[0] = result
         graph.output.append(onnx.ValueInfoProto(name=result))
 
-    for number, (dtype, before, after) in enumerate(KINDS):
+    for number, (dtype, before, after) in enumerate(kinds):
         kind = np.dtype(dtype)
         x, type_ = f"x{number}", helper.np_dtype_to_tensor_dtype(kind)
         graph.input.append(helper.make_tensor_value_info(x, type_, SHAPE))
@@ -93,10 +101,10 @@ def model_of(windows: dict[str, dict[str, Any]]) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 
 
-def inputs() -> dict[str, Array]:
-    """Random integers of each kind, with channels that are as small and as large as can be."""
+def inputs(kinds: Sequence[Kind]) -> dict[str, Array]:
+    """Random integers of each of some kinds, with channels that are as small and as large as can be."""
     random, found = np.random.default_rng(5), dict[str, Array]()
-    for number, (dtype, _, _) in enumerate(KINDS):
+    for number, (dtype, _, _) in enumerate(kinds):
         info = np.iinfo(dtype)
         data = random.integers(info.min, info.max + 1, SHAPE)
         data[:, 0], data[:, 1] = info.min, info.max
@@ -104,10 +112,18 @@ def inputs() -> dict[str, Array]:
     return found
 
 
-@pytest.mark.parametrize("target", targets_here(TARGETS))
-def test_means_are_those_of_exact_arithmetic(target: str):
+def places() -> Iterator[ParameterSet]:
+    """Each target with a kind, which take turns, and with all of them."""
+    for number, target in enumerate(targets_here(TARGETS)):
+        kind = KINDS[number % len(KINDS)]
+        yield pytest.param(target, (kind,), id="-".join((target, *map(str, kind))))
+        yield pytest.param(target, KINDS, id=target, marks=pytest.mark.extensive)
+
+
+@pytest.mark.parametrize(("target", "kinds"), list(places()))
+def test_means_are_those_of_exact_arithmetic(target: str, kinds: Sequence[Kind]):
     """But beside halves, where the quotient of the scales is rounded."""
-    model, feeds = model_of(WINDOWS), inputs()
+    model, feeds = model_of(WINDOWS, kinds), inputs(kinds)
     compiled = xrelay.compile(model, target=target, cache=False)
     assert not any("avg" in step.name for step in compiled.signature.steps)
     found = compiled.run(feeds)
@@ -118,7 +134,7 @@ def test_means_are_those_of_exact_arithmetic(target: str):
     ):
         np.testing.assert_array_equal(array, meant, err_msg=name)
         x, window, *_ = name.split("_")
-        dtype, before, after = KINDS[int(x[1:])]
+        dtype, before, after = kinds[int(x[1:])]
         data = feeds[x].astype(np.int64) - before
         sums, count = window_sums(data, WINDOWS.get(window, WINDOWS["whole"]))
         info, ratio = np.iinfo(dtype), Fraction(float(IN)) / Fraction(float(OUT)) / count

@@ -246,7 +246,7 @@ def test_fuzzer(name: str) -> None:
 @pytest.mark.extensive
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in SEEDS.glob("*/slow")))
 def test_slow_seeds(name: str) -> None:
-    """Those whose check takes a second or more stay mended."""
+    """Those whose check takes half a second or more stay mended."""
     found, told = findings_told()
     with Pool(fuzzer(name), 1) as pool:
         pool.run(seeds(SEEDS / name / "slow"), told)

@@ -230,7 +230,7 @@ def program(seed: int, functions: int = 0) -> tuple[ModuleOp, list[Array]]:
 def test_nothing_that_is_read_was_written_over(
     functions: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(12 if functions else 25):
+    for seed in range(8 if functions else 15):
         module, inputs = program(1000 * threads + seed, functions)
         expected = interpret(module, inputs)
         FuseOpsPass(rules="cpu", opt_level=0 if seed % 3 else 2).apply(context(), module)
@@ -255,7 +255,7 @@ def test_machine_code(functions: int) -> None:
 def test_functions_are_expanded() -> None:
     """What `expand-functions` leaves, and what its first passes leave one by one, means the same."""
     loops = calls = 0
-    for seed in range(30):
+    for seed in range(16):
         module, inputs = program(seed, 1 + seed % 3)
         expected = interpret(module, inputs)
         for step in (RecursionToLoopsPass(), InlinePass(calls=True), ExpandFunctionsPass()):

@@ -290,7 +290,7 @@ def run_installed(installed: Path, folder: Path, *command: object) -> str:
 @pytest.mark.parametrize(
     "names",
     [
-        ["transforms/defuse-ops.mlir", "frontends/relay-text.relay"],
+        ["transforms/defuse-ops.mlir", "transforms/expand-functions.relay"],
         pytest.param(["*/*.mlir", "*/*.relay"], marks=pytest.mark.extensive),
     ],
     ids=["some", "all"],

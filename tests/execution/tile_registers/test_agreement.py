@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 from cases.dots import BYTES, TypedConvolution, TypedProduct, Types, bound
 from cases.strategy import SOURCES, Case, Window, turn
 from strategy_checks import Trial, problems
@@ -88,15 +89,32 @@ def convolutions(types: Types) -> Iterator[Case]:
 
 
 def gathered(types: Types) -> Iterator[Case]:
-    """It is gathered, from images in blocks of channels and from others."""
+    """It is gathered, from images in blocks of channels."""
     yield from drawn("gathered-tiles", CONVOLUTIONS, 16, types)
-    yield from drawn("gathered-tiles", PARTS_OF_BLOCKS, 16, types)
-    yield from drawn("gathered-tiles", FIRST_LAYERS, None, types)
     for lanes in (4, 8, 32):
         yield from drawn("gathered-tiles", CONVOLUTIONS[5:], lanes, types)
 
 
-TABLES = (products, convolutions, gathered)
+def parts_of_blocks(types: Types) -> Iterator[Case]:
+    """It is gathered, and the last block is not full."""
+    yield from drawn("gathered-tiles", PARTS_OF_BLOCKS, 16, types)
+
+
+def first_layers(types: Types) -> Iterator[Case]:
+    """It is gathered, from images that are not in blocks."""
+    yield from drawn("gathered-tiles", FIRST_LAYERS, None, types)
+
+
+GATHERED = (gathered, parts_of_blocks, first_layers)
+
+
+def places() -> Iterator[ParameterSet]:
+    """Tables with types. What is gathered is the same for all bytes, and for all bf16, which take turns with its tables."""
+    for alike in (BYTES, BFLOATS):
+        for (i, types), table in pairs(enumerate(alike), (products, convolutions, *GATHERED)):
+            is_turn = table not in GATHERED or GATHERED.index(table) % len(alike) == i
+            mark = () if is_turn else pytest.mark.extensive
+            yield pytest.param(types, table, id="-".join((*types, table.__name__)), marks=mark)
 
 
 def check(found: Sequence[Case], target: str, threads: int) -> None:
@@ -105,8 +123,7 @@ def check(found: Sequence[Case], target: str, threads: int) -> None:
     assert not problem, problem
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
-@pytest.mark.parametrize("types", (*BYTES, *BFLOATS), ids="-".join)
+@pytest.mark.parametrize(("types", "table"), list(places()))
 def test_agrees_with_the_interpreter(
     target: str, types: Types, table: Callable[[Types], Iterator[Case]]
 ) -> None:
@@ -160,7 +177,9 @@ def test_stated_tiles(target: str, tmp_path: Path) -> None:
         xrelay.compile(path, target=target, cache=False)
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
+@pytest.mark.parametrize(
+    "table", (products, convolutions, *GATHERED), ids=lambda table: table.__name__
+)
 def test_what_is_not_finite_spreads_no_further(
     target: str, table: Callable[[Types], Iterator[Case]]
 ) -> None:

@@ -3,10 +3,12 @@ Bytes that become of the sums of tiles, four vectors of which are stored at once
 interpreter's, whatever the numbers are, and no more of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 from cases.dots import numbers
 from cases.strategy import Case, Window, image, layout, others
 from graphs import Graph
@@ -95,11 +97,17 @@ def added(kind: str, zero_point: int) -> Callable[[Window, int, int], Case]:
     return case
 
 
-@pytest.mark.parametrize("name", ["blocked-tiles", "gathered-tiles"])
-@pytest.mark.parametrize("epilogue", [requantized, added], ids=lambda each: each.__name__)
-@pytest.mark.parametrize(
-    ("kind", "zero_point"), [("uint8", 0), ("uint8", 130), ("int8", -3), ("int8", 300)]
-)
+def places() -> Iterator[ParameterSet]:
+    """Implementations and epilogues with types and zero points, of which every second is extensive."""
+    types = (("uint8", 0), ("uint8", 130), ("int8", -3), ("int8", 300))
+    names, epilogues = ("blocked-tiles", "gathered-tiles"), (requantized, added)
+    for (i, name), (j, epilogue), (k, type_) in product(*map(enumerate, (names, epilogues, types))):
+        mark = pytest.mark.extensive if (i + j + k) % 2 else ()
+        label = "-".join((name, epilogue.__name__, *map(str, type_)))
+        yield pytest.param(name, epilogue, *type_, id=label, marks=mark)
+
+
+@pytest.mark.parametrize(("name", "epilogue", "kind", "zero_point"), list(places()))
 def test_bytes(
     target: str,
     name: str,
