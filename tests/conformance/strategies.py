@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
-from cases.strategy import draws, implementations
+from cases.strategies.draws import draws, implementations
 from strategy_checks import Trial
 from vector_functions import targets_here
 

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 from cases.attention import HEAD_SIZES, LENGTHS, LONG, Attention
-from cases.strategy import Case, direct_bound
+from cases.strategies.case import Case, direct_bound
 from graphs import Graph
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator

@@ -17,7 +17,7 @@ from cases.dots import (
     short_depths,
     winograd,
 )
-from cases.strategy import Case
+from cases.strategies.case import Case
 from strategy_checks import Trial, problems
 
 from xrelay.lowering.emit.target import TARGETS

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from cases.dots import TypedConvolution, Types, bound
-from cases.strategy import Case, Window, draws
+from cases.strategies.case import Case
+from cases.strategies.draws import draws
+from cases.strategies.windows import Window
 from graphs import LEGALIZATION, Graph
 from vector_functions import targets_here
 from xdsl.dialects import func

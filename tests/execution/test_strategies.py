@@ -3,7 +3,7 @@ Every implementation of convolutions, matrix products and pooling agrees with th
 
 Each is forced in turn, on every target that this machine can run, for one thread, two and three,
 whose results have to be the same bits. What is drawn, and the bounds, are in
-tests/support/cases/strategy.py; `python tests/conformance/strategies.py` draws more.
+tests/support/cases/strategies; `python tests/conformance/strategies.py` draws more.
 """
 
 from collections.abc import Callable
@@ -11,19 +11,10 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from cases.strategy import (
-    CONVOLUTIONS,
-    COVERED,
-    WITH_TILES,
-    Case,
-    Convolution,
-    Product,
-    Window,
-    draw_winograd,
-    draws,
-    implementations,
-    names,
-)
+from cases.strategies.case import Case
+from cases.strategies.draws import COVERED, WITH_TILES, draws, implementations, names
+from cases.strategies.products import Product
+from cases.strategies.windows import CONVOLUTIONS, Convolution, Window, draw_winograd
 from cases.table import in_turn
 from graphs import Graph
 from raw_calls import RawCode

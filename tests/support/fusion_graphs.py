@@ -1,6 +1,6 @@
 """
-Random programs for fusion: all kinds of operators on square matrices, where a wrong axis does not
-show in a shape, with shared values.
+Programs for fusion, and what plans say of them: built operation by operation, and random ones of all kinds of operators
+on square matrices, where a wrong axis does not show in a shape, with shared values.
 """
 
 import numpy as np
@@ -8,6 +8,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, f32, f64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from xrelay.analysis.fusion.graph import Refusal
+from xrelay.analysis.fusion.plan import FusionOptions, FusionPlan, plan_fusion
 from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.dense import DenseOp
@@ -16,10 +18,72 @@ from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, SumOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import TransposeOp
-from xrelay.dialects.tensor.unary import CastOp, NegativeOp, ReluOp, TanhOp
+from xrelay.dialects.tensor.unary import CastOp, ExpOp, NegativeOp, ReluOp, TanhOp
+
+FUSE = FusionOptions(opt_level=2)
+
+# Programs that are built
+
+MATRIX = TensorType(f32, [4, 8])
+
+
+class Graph:
+    """A function that is built operation by operation."""
+
+    def __init__(self, *types: TensorType):
+        self.block = Block(arg_types=types)
+        self.inputs = list(self.block.args)
+
+    def add(self, op: Operation) -> SSAValue:
+        self.block.add_op(op)
+        return op.results[0]
+
+    def scalar(self, value: float = 1.0) -> SSAValue:
+        return self.add(ConstantOp(dense(value, [])))
+
+    def module(self, *results: SSAValue) -> ModuleOp:
+        self.block.add_op(func.ReturnOp(*results))
+        inputs = [value.type for value in self.inputs]
+        outputs = [value.type for value in results]
+        return ModuleOp([func.FuncOp("main", (inputs, outputs), Region(self.block))])
+
+    def plan(self, *results: SSAValue, options: FusionOptions = FUSE) -> FusionPlan:
+        self.module(*results)
+        return plan_fusion(self.block, options)
+
+
+def dense(value: float, shape: list[int]) -> DenseIntOrFPElementsAttr:
+    """One number in all places of a tensor."""
+    return DenseIntOrFPElementsAttr.from_list(TensorType(f32, shape), [value])
+
+
+def chain(length: int) -> Graph:
+    """So many operators, each on the result of the one before."""
+    graph = Graph(MATRIX)
+    value = graph.inputs[0]
+    for _ in range(length):
+        value = graph.add(ExpOp(value))
+    graph.block.add_op(func.ReturnOp(value))
+    return graph
+
+
+def refusal(plan: FusionPlan, value: SSAValue) -> Refusal:
+    """Why what computes a value does not fuse."""
+    assert isinstance(value.owner, Operation)
+    result = plan.nodes[value.owner].refusal
+    assert result is not None
+    return result
+
+
+def sizes(plan: FusionPlan) -> list[int]:
+    """How many operators each function has."""
+    return [len(group.members) for group in plan.groups if group.fused]
+
+
+# Random programs
 
 SIDE = 6
-MATRIX = TensorType(f32, [SIDE, SIDE])
+SQUARE = TensorType(f32, [SIDE, SIDE])
 STEPS = (
     *("unary", "unary", "unary", "binary", "binary", "binary", "constant", "matrix"),
     *("transpose", "reduce", "reduce", "dense", "softmax", "projection"),
@@ -30,7 +94,7 @@ STEPS = (
 def random_program(seed: int, size: int = 24) -> tuple[ModuleOp, list[np.ndarray]]:
     """A function of two matrices that returns two of its last values, and inputs for it."""
     rng = np.random.default_rng(seed)
-    block = Block(arg_types=[MATRIX, MATRIX])
+    block = Block(arg_types=[SQUARE, SQUARE])
     values: list[SSAValue] = list(block.args)
 
     def add(op: Operation) -> SSAValue:
@@ -83,5 +147,5 @@ def random_program(seed: int, size: int = 24) -> tuple[ModuleOp, list[np.ndarray
         values.append(value)
     results = values[-2:]
     block.add_op(func.ReturnOp(*results))
-    module = ModuleOp([func.FuncOp("main", ([MATRIX] * 2, [MATRIX] * 2), Region(block))])
+    module = ModuleOp([func.FuncOp("main", ([SQUARE] * 2, [SQUARE] * 2), Region(block))])
     return module, [rng.standard_normal((SIDE, SIDE), np.float32) for _ in range(2)]

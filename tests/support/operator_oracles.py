@@ -144,6 +144,16 @@ def sample(seed: int, shape: Sequence[int], dtype: np.dtype[Any], *, edges: bool
         return values.astype(dtype).reshape(shape)
 
 
+def ints(rng: np.random.Generator, low: int, high: int, count: int) -> list[int]:
+    """Whole numbers from `low` to `high`."""
+    return rng.integers(low, high + 1, count).tolist()
+
+
+def pick(rng: np.random.Generator, low: int, high: int) -> int:
+    """One of them."""
+    return int(rng.integers(low, high + 1))
+
+
 seeds = st.integers(0, 2**32)
 dims = st.integers(0, 4)
 shapes = st.lists(dims, max_size=4)

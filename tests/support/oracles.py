@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import func
@@ -90,6 +92,15 @@ def reference(op_type: str, *inputs: Array | None, opset: int = 20, **attributes
     return np.asarray(result)
 
 
+def expected_of(folder: Path, x: Any) -> Any:
+    """relu(conv(x, w) + b) of the conv.onnx in a folder (tests/unit/conftest.py), straight from the definition."""
+    weights = onnx.load(folder / "conv.onnx").graph.initializer
+    w, b = (numpy_helper.to_array(tensor) for tensor in weights)
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+    return np.maximum(np.einsum("nchwij,ocij->nohw", windows, w) + b[:, None, None], 0)
+
+
 def sample(seed: int, shape: Sequence[int], dtype: Any = "float32") -> Array:
     """Random values: whole numbers from -9 to 9, or normal ones."""
     rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
@@ -97,6 +108,11 @@ def sample(seed: int, shape: Sequence[int], dtype: Any = "float32") -> Array:
         low = -9 if dtype.kind == "i" else 0
         return np.asarray(rng.integers(low, 10, shape)).astype(dtype)
     return np.asarray(2 * rng.standard_normal(tuple(shape))).astype(dtype)
+
+
+def random_x(*shape: int, seed: int = 0) -> Any:
+    """An input of standard normal numbers."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
 def every_index(shape: Sequence[int]) -> Any:

@@ -12,7 +12,9 @@ from math import inf, nan
 from typing import TypeAlias
 
 import numpy as np
-from cases.strategy import Case, Convolution, others
+from cases.strategies.case import Case
+from cases.strategies.draws import others
+from cases.strategies.windows import Convolution
 from graphs import Graph
 from guard_pages import guarded_run
 from raw_calls import RawCode

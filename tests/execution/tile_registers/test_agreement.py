@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 from cases.dots import BYTES, TypedConvolution, TypedProduct, Types, bound
-from cases.strategy import SOURCES, Case, Window, turn
+from cases.strategies.case import SOURCES, Case, turn
+from cases.strategies.windows import Window
 from strategy_checks import Trial, problems
 from xdsl.utils.exceptions import DiagnosticException
 

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 from cases.dots import numbers
-from cases.strategy import Case, Window, image, layout, others
+from cases.strategies.case import Case, image, layout
+from cases.strategies.draws import others
+from cases.strategies.windows import Window
 from graphs import Graph
 from strategy_checks import problems
 from xdsl.dialects.builtin import i32

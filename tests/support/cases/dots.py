@@ -15,17 +15,8 @@ import numpy as np
 from graphs import Graph
 from xdsl.ir import SSAValue
 
-from cases.strategy import (
-    SOURCES,
-    WINOGRAD_BOUNDS,
-    Case,
-    Window,
-    direct_bound,
-    image,
-    layout,
-    turn,
-    unblocked,
-)
+from cases.strategies.case import SOURCES, Case, direct_bound, image, layout, turn, unblocked
+from cases.strategies.windows import WINOGRAD_BOUNDS, Window
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.interpreters.arrays import Array, element_type_of

@@ -19,10 +19,10 @@ from cases import (
 )
 from cases.kernel import Case
 
-CASES: dict[str, Case] = {**nn.CASES}
-COVERED: set[type[Operation]] = {*nn.COVERED}
+CASES: dict[str, Case] = {}
+COVERED: set[type[Operation]] = set()
 for module in (
-    *(arithmetic, moving, networks, structure),
+    *(nn, arithmetic, moving, networks, structure),
     *(dyn, edges, image, qnn, random, vision),
 ):
     CASES.update(module.TABLE.cases)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cases.dots import TypedConvolution, TypedProduct, Types
-from cases.strategy import Window
+from cases.strategies.windows import Window
 from graphs import Graph
 from xdsl.dialects.builtin import ModuleOp
 

@@ -34,7 +34,7 @@ def is_on_record(name: str) -> bool:
 
 def all_cases() -> dict[str, tuple[type[Graph], Case]]:
     """Those of the exporter, and of kernels those of few dtypes; with what their graphs are."""
-    kernels = {**nn.CASES, **{name: case for table in TABLES for name, case in table.cases.items()}}
+    kernels = {name: case for table in (nn.TABLE, *TABLES) for name, case in table.cases.items()}
     found: dict[str, tuple[type[Graph], Case]] = {
         name: (Graph, case) for name, case in kernels.items() if is_on_record(name)
     }

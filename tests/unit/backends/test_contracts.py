@@ -1,6 +1,8 @@
 """What the contract tests of backends find, how results are compared, and of which patterns there are no cases."""
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import inf, nan
 from typing import Any
 
@@ -22,10 +24,11 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.contract_cases import NUMBERS, ContractCase, operator_cases
+from xrelay.backends.contract_cases import NUMBERS, SAMPLES, ContractCase, operator_cases
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.contract import (
+    TOLERANCES,
     ContractBroken,
     check,
     contract_cases,
@@ -193,3 +196,85 @@ def test_integers_of_cases(dtype: str, found: list[int]) -> None:
     made = RegionBuilder().array(dtype, 30, 40)
     assert (made.dtype, made.shape) == (np.dtype(dtype), (30, 40))
     assert np.unique(made).tolist() == found
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_contract_shows_axes_in_each_others_place(name: str) -> None:
+    """Each sample is a region, and neighbouring axes of its operands have different lengths."""
+    region = RegionBuilder(bind_constants=False)
+    assert SAMPLES[name]("float32", region)
+    for shape in (each.shape for each in region.inputs):
+        if shape[-2:] == (3, 3):
+            shape = shape[:-2]  # A window.
+        assert all(one != two for one, two in pairwise(shape)), shape
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_contract_allows_roundings(dtype: str) -> None:
+    expected = np.array([1, 2], np.dtype(dtype))
+    assert difference(np.nextafter(expected, np.zeros_like(expected)), expected) is None
+    zero, most = np.zeros(1), np.full(1, TOLERANCES["float64"])
+    assert difference(most, zero) is None
+    assert difference(np.nextafter(most, 1), zero) is not None
+    wrong = difference(np.array([1, 3], np.dtype(dtype)), expected)
+    assert wrong is not None and "differs in 1 of 2 elements, at [1]: 3" in wrong
+
+
+def _changes_input(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+    outputs[0][...] = np.maximum(inputs[0], 0)
+    inputs[0].fill(0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda i, o: np.minimum(i[0], 0, out=o[0]) and None, "differs in"),
+        (lambda i, o: [np.maximum(i[0], 0)[None]], r"is .*\[1.*expected"),
+        (lambda i, o: [np.maximum(i[0], 0).astype("complex64")], "is complex64"),
+        (lambda i, o: [], "0 results, expected 1"),
+        (lambda i, o: 1 / 0, "does not run: division by zero"),
+        (_changes_input, "does not run: .*read-only"),
+        (lambda i, o: None, "differs in"),
+    ],
+)
+def test_contract_finds(wrong: Callable[..., Any], message: str) -> None:
+    backend = Rectifier(wrong)
+    with pytest.raises((ContractBroken, ValueError), match=message):
+        for case in contract_cases(backend):
+            check(case, backend)
+
+
+def check_rectifier(run: Callable[..., Any]) -> None:
+    """Checks the first case of several elements in f32."""
+    backend = Rectifier(run)
+    check(next(c for c in contract_cases(backend) if c.name == "nn.relu float32[7]"), backend)
+
+
+def test_contract_finds_memory_that_is_used_again() -> None:
+    kept: dict[tuple[int, ...], Array] = {}
+
+    def reuse(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
+        memory = kept.setdefault(inputs[0].shape, np.empty_like(inputs[0]))
+        np.maximum(inputs[0], 0, out=memory)
+        return [memory]
+
+    with pytest.raises(ContractBroken, match="result 0 after another run differs"):
+        check_rectifier(reuse)
+
+
+def test_contract_finds_what_two_threads_share() -> None:
+    """Both wait for each other, so that the one that writes last wins."""
+    shared: list[Array] = []
+    barrier = threading.Barrier(2)
+    main = threading.get_ident()
+
+    def share(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        source = inputs[0]
+        if threading.get_ident() != main:
+            shared.append(source)
+            barrier.wait(timeout=60)
+            source = shared[-1]
+        np.maximum(source, 0, out=outputs[0])
+
+    with pytest.raises(ContractBroken, match="result 0 when two threads run the region differs"):
+        check_rectifier(share)

@@ -41,11 +41,12 @@ TABLES = (
     sort_cases.SORT,
     sum_cases.SUMS,
     vision_cases.TABLE,
+    nn_cases.TABLE,
 )
 CASES = {
     name: case
-    for cases in (*(table.cases for table in TABLES), nn_cases.CASES)
-    for name, case in cases.items()
+    for table in TABLES
+    for name, case in table.cases.items()
     if not name.endswith(("float16", "-float64", "-bool", "int16", "int32", "int64", "-uint8"))
 }
 OF_EACH = 3

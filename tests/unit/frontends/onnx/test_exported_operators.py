@@ -42,10 +42,8 @@ LEFT_OPEN = (
 
 SHARED = {
     name: case
-    for name, case in (
-        *nn_cases.CASES.items(),
-        *(pair for table in TABLES for pair in table.cases.items()),
-    )
+    for table in (nn_cases.TABLE, *TABLES)
+    for name, case in table.cases.items()
     if not re.match(LEFT_OPEN, name)
     and not re.search("-bfloat16|^transcendental_functions-float64", name)
 }
@@ -119,7 +117,7 @@ def test_import_of_the_export_computes_the_same(name: str):
 
 
 def test_every_emitter_has_a_case():
-    covered = {*EXPORTED.covered, *nn_cases.COVERED}.union(*(table.covered for table in TABLES))
+    covered = EXPORTED.covered.union(*(table.covered for table in (nn_cases.TABLE, *TABLES)))
     missing = {op.name for op in EMITTERS if op not in covered}
     # Functions that are called, and annotations of values, are tested in test_onnx_exporter.py.
     assert missing == {

@@ -1,6 +1,5 @@
-"""The ONNX importer: order and names of the program, shapes of inputs, and what it refuses."""
+"""The ONNX importer: order and names of the program, shapes of inputs, files, and what it refuses."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from onnx_models import (
     Samples,
     build,
     by_import,
+    kinds,
     longs,
     main,
     one_node,
@@ -24,26 +24,9 @@ from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import ONNX_NAME
 from xrelay.frontends.onnx import OnnxImportError, import_model, load_model
 from xrelay.frontends.onnx.importer.converters import NEWEST_OPSET
-from xrelay.interpreters.relay import interpret
 
 SAMPLES = Samples(11)
-floats, integers, bools = SAMPLES.floats, SAMPLES.integers, SAMPLES.bools
-
-
-def kinds(model: ModelProto, **options: Any) -> list[str]:
-    """The operations that a model becomes, without constants."""
-    return [
-        op.name.removeprefix("relay.")
-        for op in operations(import_model(model, **options))
-        if not isinstance(op, ConstantOp)
-    ]
-
-
-def identity_of(tensor: TensorProto) -> ModelProto:
-    """A model whose output is a tensor."""
-    tensor.name = "w"
-    node = helper.make_node("Identity", ["w"], ["y"])
-    return build([node], [], [untyped("y")], [tensor])
+floats, bools = SAMPLES.floats, SAMPLES.bools
 
 
 # The shape of the program
@@ -232,6 +215,13 @@ def test_bad_shapes(shapes: dict[str, list[int]], message: str):
         import_model(model, shapes=shapes)
 
 
+def test_messages_say_an_int():
+    model: Any = ModelProto()
+    shapes: Any = 3
+    with pytest.raises(OnnxImportError, match="shapes is an int, expected a mapping"):
+        import_model(model, shapes=shapes)
+
+
 def test_inputs_must_be_tensors():
     model = dynamic({"a": [1]})
     sequence = helper.make_tensor_sequence_value_info("a", TensorProto.FLOAT, [1])
@@ -273,6 +263,30 @@ def test_all_unsupported_nodes_are_listed_at_once():
     ):
         assert expected in message
     assert "Unknown" not in message
+
+
+def test_wrong_nodes_are_listed_with_those_that_are_not_supported():
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["a"], "wide", kernel_shape=[9, 9]),
+        helper.make_node("Fancy", ["x"], ["b"], "fancy", domain="com.example"),
+        helper.make_node("Add", ["n", "n"], ["c"], "nibbles"),
+        helper.make_node("Cast", ["c"], ["d"], to=TensorProto.FLOAT),
+        helper.make_node("Sum", ["a", "b", "d"], ["y"]),
+    ]
+    inputs = [
+        value_info("x", floats(1, 1, 4, 4)),
+        helper.make_tensor_value_info("n", TensorProto.INT4, [1]),
+    ]
+    with pytest.raises(OnnxImportError) as error:
+        import_model(build(nodes, inputs, [untyped("y")], opset=21))
+    message = str(error.value)
+    assert "3 nodes are not supported:\n" in message
+    for expected in (
+        "node 'wide' (AveragePool): the window covers 9 elements",
+        "node 'fancy': op type Fancy, domain 'com.example'",
+        "node 'nibbles': op type Add, domain 'ai.onnx', opset 21: input 0 has elements of type int4",
+    ):
+        assert expected in message
 
 
 @pytest.mark.parametrize(
@@ -442,28 +456,6 @@ def test_broken_graphs():
             import_model(model)
 
 
-def test_tensors_must_have_the_size_of_their_shape():
-    def tensor(**fields: Any) -> TensorProto:
-        return TensorProto(dims=[3], data_type=TensorProto.FLOAT, **fields)
-
-    short = TensorProto(dims=[2**40, 2**40], data_type=TensorProto.FLOAT, raw_data=b"1234")
-    small = TensorProto(dims=[1], data_type=TensorProto.INT8, int32_data=[300])
-    for broken, message in (
-        (tensor(raw_data=b"1234567"), r"tensor 'w' has 7 bytes of data, .* \[3\] needs 12"),
-        (tensor(raw_data=bytes(16)), "tensor 'w' has 16 bytes of data"),
-        (tensor(float_data=[1, 2]), r"tensor 'w' has 2 elements of data, .* \[3\] needs 3"),
-        (tensor(), "tensor 'w' has 0 elements of data"),
-        (short, "tensor 'w' has 4 bytes of data"),
-        (TensorProto(dims=[-1], data_type=1, raw_data=b""), "tensor 'w' has the shape"),
-        (TensorProto(dims=[0], data_type=TensorProto.STRING), "elements of type STRING"),
-        (TensorProto(dims=[0], data_type=TensorProto.COMPLEX64), "elements of type COMPLEX64"),
-        (TensorProto(dims=[0], data_type=99), "elements of type 99"),
-        (small, "tensor 'w' has elements that its type int8 cannot hold"),
-    ):
-        with pytest.raises(OnnxImportError, match=message):
-            import_model(identity_of(broken))
-
-
 # Files
 
 
@@ -548,122 +540,3 @@ def test_models_without_operator_set():
         import_model(model)
     model.ir_version = 2
     assert kinds(model) == ["nn.relu"]
-
-
-# External data
-
-
-WEIGHT = floats(5, 8)
-
-
-def external(folder: Path, location: str, **entries: object) -> Path:
-    """A model file whose one initializer has external data."""
-    model = identity_of(numpy_helper.from_array(WEIGHT))
-    tensor = model.graph.initializer[0]
-    tensor.ClearField("raw_data")
-    tensor.data_location = TensorProto.EXTERNAL
-    for key, value in {"location": location, **entries}.items():
-        tensor.external_data.add(key=key, value=str(value))
-    folder.mkdir(exist_ok=True)
-    path = folder / "model.onnx"
-    path.write_bytes(model.SerializeToString())
-    return path
-
-
-def test_external_data(tmp_path: Path):
-    size = WEIGHT.nbytes
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "weights").write_bytes(b"1234" + WEIGHT.tobytes() + b"5678")
-    (tmp_path / "link").symlink_to("data/weights")
-    for location in ("data/weights", "./data/weights", "link"):
-        for entries in ({"offset": 4}, {"offset": 4, "length": size}):
-            path = external(tmp_path, location, **entries)
-            (result,) = interpret(import_model(path), [])
-            np.testing.assert_array_equal(result, WEIGHT)
-    model = load_model(path)
-    (result,) = interpret(import_model(model, base_dir=tmp_path), [])
-    np.testing.assert_array_equal(result, WEIGHT)
-    with pytest.raises(OnnxImportError, match="pass base_dir="):
-        import_model(model)
-
-
-@pytest.mark.parametrize(
-    "entries, message",
-    [
-        ({"offset": 1}, "offset 1 and length 160 reach beyond its end"),
-        ({"offset": 10**15}, "reach beyond its end"),
-        ({"offset": 10**30}, "'offset' is a number of 31 digits"),
-        ({"offset": -4}, "'offset' is \"-4\", expected a number that is not negative"),
-        ({"offset": "x"}, "'offset' is \"x\""),
-        ({"length": 100}, "has length 100, its shape and type need 160 bytes"),
-        ({"length": 10**15}, "has length 1000000000000000"),
-        ({"length": 10**30 - 1}, "'length' is a number of 30 digits, which is larger than any"),
-        ({"length": -1}, "'length' is \"-1\""),
-    ],
-)
-def test_external_data_with_wrong_sizes(tmp_path: Path, entries: dict[str, int], message: str):
-    (tmp_path / "weights").write_bytes(WEIGHT.tobytes())
-    with pytest.raises(OnnxImportError, match=message):
-        import_model(external(tmp_path, "weights", **entries))
-
-
-def test_external_data_stay_inside_of_the_folder(tmp_path: Path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    secret = tmp_path / "secret"
-    secret.write_bytes(WEIGHT.tobytes())
-    (folder / "link").symlink_to(secret)
-    (folder / "up").symlink_to(tmp_path)
-    (folder / "loop").symlink_to("loop")
-    (folder / "sub").mkdir()
-    os.mkfifo(folder / "pipe")
-    for location, message in (
-        (str(secret), "is an absolute path"),
-        ("C:\\secret", "is an absolute path"),
-        ("\\\\server\\share\\secret", "is an absolute path"),
-        ("../secret", "contains '..'"),
-        ("sub/../../secret", "contains '..'"),
-        ("..\\secret", "contains '..'"),
-        ("link", "leads out of the folder"),
-        ("up/secret", "leads out of the folder"),
-        ("loop", "there is no file 'loop' beside the model"),
-        ("missing", "there is no file 'missing' beside the model"),
-        ("sub", "cannot read 'sub': Is a directory"),
-        (".", "cannot read '.': Is a directory"),
-        ("pipe", "cannot read 'pipe': it is a named pipe, expected a regular file"),
-        ("", "the location is empty"),
-        ("a\0b", "the location is empty or not a path"),
-    ):
-        with pytest.raises(OnnxImportError, match=message):
-            import_model(external(folder, location))
-
-
-def test_messages_say_an_int():
-    model: Any = ModelProto()
-    shapes: Any = 3
-    with pytest.raises(OnnxImportError, match="shapes is an int, expected a mapping"):
-        import_model(model, shapes=shapes)
-
-
-def test_wrong_nodes_are_listed_with_those_that_are_not_supported():
-    nodes = [
-        helper.make_node("AveragePool", ["x"], ["a"], "wide", kernel_shape=[9, 9]),
-        helper.make_node("Fancy", ["x"], ["b"], "fancy", domain="com.example"),
-        helper.make_node("Add", ["n", "n"], ["c"], "nibbles"),
-        helper.make_node("Cast", ["c"], ["d"], to=TensorProto.FLOAT),
-        helper.make_node("Sum", ["a", "b", "d"], ["y"]),
-    ]
-    inputs = [
-        value_info("x", floats(1, 1, 4, 4)),
-        helper.make_tensor_value_info("n", TensorProto.INT4, [1]),
-    ]
-    with pytest.raises(OnnxImportError) as error:
-        import_model(build(nodes, inputs, [untyped("y")], opset=21))
-    message = str(error.value)
-    assert "3 nodes are not supported:\n" in message
-    for expected in (
-        "node 'wide' (AveragePool): the window covers 9 elements",
-        "node 'fancy': op type Fancy, domain 'com.example'",
-        "node 'nibbles': op type Add, domain 'ai.onnx', opset 21: input 0 has elements of type int4",
-    ):
-        assert expected in message

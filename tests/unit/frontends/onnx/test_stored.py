@@ -1,14 +1,20 @@
-"""Tensors of files: what is stored in another file, in segments, in less than a byte, or under a name of a type."""
+"""
+Tensors of files: of the size that their shape needs or not, stored in another file, which must lie in the folder of the
+model, in segments, in less than a byte, or under a name of a type.
+"""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto
-from onnx_models import one_node
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx_models import Samples, build, one_node, untyped
 
-from xrelay.frontends.onnx import OnnxImportError, external, import_model
+from xrelay.frontends.onnx import OnnxImportError, external, import_model, load_model
 from xrelay.frontends.onnx.tensors import element_type_named, loaded_tensor, tensor_array
+from xrelay.interpreters.relay import interpret
 
 
 def beside(folder: Path, code: int, dims: list[int], content: bytes) -> TensorProto:
@@ -99,3 +105,120 @@ def test_operators_of_later_sets() -> None:
     """What they mean is not known."""
     with pytest.raises(OnnxImportError, match="op type Relu, domain 'ai.onnx', opset 999: "):
         import_model(one_node("Relu", [np.zeros(2, np.float32)], opset=999))
+
+
+# Models with such a tensor
+
+
+def identity_of(tensor: TensorProto) -> ModelProto:
+    """A model whose output is a tensor."""
+    tensor.name = "w"
+    node = helper.make_node("Identity", ["w"], ["y"])
+    return build([node], [], [untyped("y")], [tensor])
+
+
+def test_tensors_must_have_the_size_of_their_shape():
+    def tensor(**fields: Any) -> TensorProto:
+        return TensorProto(dims=[3], data_type=TensorProto.FLOAT, **fields)
+
+    short = TensorProto(dims=[2**40, 2**40], data_type=TensorProto.FLOAT, raw_data=b"1234")
+    small = TensorProto(dims=[1], data_type=TensorProto.INT8, int32_data=[300])
+    for broken, message in (
+        (tensor(raw_data=b"1234567"), r"tensor 'w' has 7 bytes of data, .* \[3\] needs 12"),
+        (tensor(raw_data=bytes(16)), "tensor 'w' has 16 bytes of data"),
+        (tensor(float_data=[1, 2]), r"tensor 'w' has 2 elements of data, .* \[3\] needs 3"),
+        (tensor(), "tensor 'w' has 0 elements of data"),
+        (short, "tensor 'w' has 4 bytes of data"),
+        (TensorProto(dims=[-1], data_type=1, raw_data=b""), "tensor 'w' has the shape"),
+        (TensorProto(dims=[0], data_type=TensorProto.STRING), "elements of type STRING"),
+        (TensorProto(dims=[0], data_type=TensorProto.COMPLEX64), "elements of type COMPLEX64"),
+        (TensorProto(dims=[0], data_type=99), "elements of type 99"),
+        (small, "tensor 'w' has elements that its type int8 cannot hold"),
+    ):
+        with pytest.raises(OnnxImportError, match=message):
+            import_model(identity_of(broken))
+
+
+WEIGHT = Samples(11).floats(5, 8)
+
+
+def external_model(folder: Path, location: str, **entries: object) -> Path:
+    """A model file whose one initializer has external data."""
+    model = identity_of(numpy_helper.from_array(WEIGHT))
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, **entries}.items():
+        tensor.external_data.add(key=key, value=str(value))
+    folder.mkdir(exist_ok=True)
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_external_data(tmp_path: Path):
+    size = WEIGHT.nbytes
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "weights").write_bytes(b"1234" + WEIGHT.tobytes() + b"5678")
+    (tmp_path / "link").symlink_to("data/weights")
+    for location in ("data/weights", "./data/weights", "link"):
+        for entries in ({"offset": 4}, {"offset": 4, "length": size}):
+            path = external_model(tmp_path, location, **entries)
+            (result,) = interpret(import_model(path), [])
+            np.testing.assert_array_equal(result, WEIGHT)
+    model = load_model(path)
+    (result,) = interpret(import_model(model, base_dir=tmp_path), [])
+    np.testing.assert_array_equal(result, WEIGHT)
+    with pytest.raises(OnnxImportError, match="pass base_dir="):
+        import_model(model)
+
+
+@pytest.mark.parametrize(
+    "entries, message",
+    [
+        ({"offset": 1}, "offset 1 and length 160 reach beyond its end"),
+        ({"offset": 10**15}, "reach beyond its end"),
+        ({"offset": 10**30}, "'offset' is a number of 31 digits"),
+        ({"offset": -4}, "'offset' is \"-4\", expected a number that is not negative"),
+        ({"offset": "x"}, "'offset' is \"x\""),
+        ({"length": 100}, "has length 100, its shape and type need 160 bytes"),
+        ({"length": 10**15}, "has length 1000000000000000"),
+        ({"length": 10**30 - 1}, "'length' is a number of 30 digits, which is larger than any"),
+        ({"length": -1}, "'length' is \"-1\""),
+    ],
+)
+def test_external_data_with_wrong_sizes(tmp_path: Path, entries: dict[str, int], message: str):
+    (tmp_path / "weights").write_bytes(WEIGHT.tobytes())
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(external_model(tmp_path, "weights", **entries))
+
+
+def test_external_data_stay_inside_of_the_folder(tmp_path: Path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    secret = tmp_path / "secret"
+    secret.write_bytes(WEIGHT.tobytes())
+    (folder / "link").symlink_to(secret)
+    (folder / "up").symlink_to(tmp_path)
+    (folder / "loop").symlink_to("loop")
+    (folder / "sub").mkdir()
+    os.mkfifo(folder / "pipe")
+    for location, message in (
+        (str(secret), "is an absolute path"),
+        ("C:\\secret", "is an absolute path"),
+        ("\\\\server\\share\\secret", "is an absolute path"),
+        ("../secret", "contains '..'"),
+        ("sub/../../secret", "contains '..'"),
+        ("..\\secret", "contains '..'"),
+        ("link", "leads out of the folder"),
+        ("up/secret", "leads out of the folder"),
+        ("loop", "there is no file 'loop' beside the model"),
+        ("missing", "there is no file 'missing' beside the model"),
+        ("sub", "cannot read 'sub': Is a directory"),
+        (".", "cannot read '.': Is a directory"),
+        ("pipe", "cannot read 'pipe': it is a named pipe, expected a regular file"),
+        ("", "the location is empty"),
+        ("a\0b", "the location is empty or not a path"),
+    ):
+        with pytest.raises(OnnxImportError, match=message):
+            import_model(external_model(folder, location))

@@ -1,0 +1,1 @@
+"""Engines that tests run programs on, in part."""
