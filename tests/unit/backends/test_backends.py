@@ -53,11 +53,13 @@ NEEDS_OPENVINO = pytest.mark.skipif(
 @pytest.mark.parametrize(
     ("name", "step"),
     [
-        ("numpy", 1),
-        ("onnxruntime", 1),
+        ("numpy", 3),
+        ("onnxruntime", 3),
         # These compile each case for a long time.
         pytest.param("c", 10, marks=NEEDS_C),
         pytest.param("openvino", 10, marks=NEEDS_OPENVINO),
+        pytest.param("numpy", 1, marks=pytest.mark.extensive),
+        pytest.param("onnxruntime", 1, marks=pytest.mark.extensive),
         pytest.param("c", 1, marks=[NEEDS_C, pytest.mark.extensive]),
         pytest.param("openvino", 1, marks=[NEEDS_OPENVINO, pytest.mark.extensive]),
     ],
