@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from engines.needed import needs_cc
 from onnx import ModelProto, numpy_helper, parser
 
 import xrelay
@@ -22,7 +23,7 @@ from xrelay.runtime.model import Model
 from xrelay.runtime.seal import SEAL_BYTES
 from xrelay.tools.cli import main
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = needs_cc
 
 
 def model_of(text: str, **shapes: Sequence[int]) -> ModelProto:

@@ -3,27 +3,19 @@ Bad input of `xrelay` gets a sentence and an exit code, never a traceback, and l
 See also test_run_inputs.py and test_unwritable.py.
 """
 
-import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper
+from commands.runs import Command, MakeModel, Snapshot
+from engines.needed import CC, needs_cc
+from onnx import TensorProto, helper
 
 import xrelay
 from xrelay.tools.errors import BAD_INPUT, FAILED
-
-CC = shutil.which("cc")
-needs_cc = pytest.mark.skipif(CC is None, reason="shared libraries are linked by a C compiler")
-
-Command = Callable[..., Any]
-Snapshot = Callable[[Path], dict[str, bytes | None]]
-MakeModel = Callable[..., ModelProto]
 
 # -- models that cannot be read ---------------------------------------------------------------
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands.runs import Command, Snapshot
 
 from xrelay.tools import run_model
-
-Command = Callable[..., Any]
-Snapshot = Callable[[Path], dict[str, bytes | None]]
 
 
 def save_array(path: Path, array: Any) -> None:

@@ -2,24 +2,16 @@
 
 import json
 import os
-import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, helper
+from commands.runs import Command, MakeModel, Snapshot
+from engines.needed import needs_cc
+from onnx import helper
 
 from xrelay.tools.errors import BAD_INPUT, FAILED
-
-CC = shutil.which("cc")
-needs_cc = pytest.mark.skipif(CC is None, reason="shared libraries are linked by a C compiler")
-
-Command = Callable[..., Any]
-Snapshot = Callable[[Path], dict[str, bytes | None]]
-MakeModel = Callable[..., ModelProto]
 
 
 @pytest.mark.parametrize("suffix", ["ll", "o", "mlir", pytest.param("so", marks=needs_cc)])

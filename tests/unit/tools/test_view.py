@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import onnx
 import pytest
+from commands.runs import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
@@ -29,7 +30,6 @@ from xrelay.tools.view.page import lesson, script_json
 from xrelay.tools.view.picture import short_type
 from xrelay.tools.view.steps import read_times
 
-Command = Callable[..., Any]
 FUSE = FusionOptions(2)
 EXAMPLE = Path(__file__).parents[1] / "data" / "view.mlir"
 T = "tensor<4x4xf32>"
