@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-from properties import DEFAULT
-from tiers import in_random_order, quick_tests, slow_first
+from tiers import DEFAULT, in_random_order, quick_tests, slow_first
 
 settings.register_profile("test", derandomize=True, deadline=None, max_examples=DEFAULT)
 settings.register_profile("extensive", deadline=None, max_examples=20 * DEFAULT)

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from cases.blocks import Blocks
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx_models import by_plain_onnxruntime
 
 import xrelay
 from xrelay.interpreters.arrays import Array
@@ -20,16 +20,6 @@ def model_of(data: Array, nodes: list[NodeProto], constants: list[TensorProto]) 
     graph = helper.make_graph(nodes, "g", inputs, outputs, constants)
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, ir_version=10, opset_imports=opsets)
-
-
-def by_onnxruntime(model: ModelProto, data: Array) -> Array:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.intra_op_num_threads = 1
-    # It would round the data to 8 bits otherwise.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-    return session.run(None, {"x": data})[0]
 
 
 def matmul_of_bits(matrix: Blocks, data: Array, **attributes: Any) -> ModelProto:
@@ -73,7 +63,7 @@ def test_products_of_bits(rows: int, matrix: Blocks) -> None:
     model = matmul_of_bits(matrix, data, accuracy_level=rows % 2)
     result, implementation = compiled(model)
     assert implementation in ("streamed-blocks", "unpacked-blocks")
-    expected = by_onnxruntime(model, data)
+    expected = by_plain_onnxruntime(model, data)
     error = np.abs(result.run({"x": data})["y"] - expected).max()
     assert error < 1e-6 * matrix.depth**0.5 * np.abs(expected).max()
 
@@ -118,7 +108,7 @@ def test_dequantized_weights(code: str, axis: int, gemm: bool, block: int, dtype
     result, _ = compiled(model)
     ways = {step.implementation for step in result.signature.steps}
     assert "streamed-blocks" in ways <= {"streamed-blocks", ""}
-    expected = by_onnxruntime(model, data)
+    expected = by_plain_onnxruntime(model, data)
     error = np.abs(result.run({"x": data})["y"] - expected).max()
     assert error < (1e-5 if dtype == "float32" else 3e-3) * np.abs(expected).max()
 
@@ -129,7 +119,7 @@ def test_blocks_that_are_no_whole_words() -> None:
     model = dequantized("INT4", 0, 18, data, gemm=True)
     result, implementation = compiled(model)
     assert "blocks" not in implementation
-    expected = by_onnxruntime(model, data)
+    expected = by_plain_onnxruntime(model, data)
     assert np.abs(result.run({"x": data})["y"] - expected).max() < 1e-5 * np.abs(expected).max()
 
 

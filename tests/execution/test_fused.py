@@ -5,11 +5,11 @@ hand, and random graphs that `fuse-ops` groups, which are compared with the grap
 
 from collections.abc import Callable
 from itertools import chain, combinations, product
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
-from cases.table import in_turn
+from cases.kernel import Case, in_turn
 from graphs import Graph
 from xdsl.dialects.builtin import f16, f32
 from xdsl.ir import SSAValue
@@ -20,8 +20,6 @@ from xrelay.dialects.nn import dense, norm, space, upsampling
 from xrelay.dialects.pool import pool
 from xrelay.dialects.tensor import binary, creation, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
-
-Case: TypeAlias = Callable[[Graph], None]
 
 CASES: dict[str, Case] = {}
 

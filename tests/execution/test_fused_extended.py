@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from cases.table import in_turn
+from cases.kernel import in_turn
 from fusion_graphs import random_program
 from raw_calls import RawCode
 from xdsl.context import Context

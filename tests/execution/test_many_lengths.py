@@ -6,7 +6,8 @@ import numpy as np
 import onnxruntime
 import pytest
 from guard_pages import guarded_run
-from onnx import ModelProto, helper, numpy_helper, parser
+from onnx import ModelProto, helper, numpy_helper
+from onnx_models import PERCEPTRON, model_of
 from raw_calls import RawCode
 
 import xrelay
@@ -16,16 +17,6 @@ from xrelay.dialects.lengths import symbol
 from xrelay.interpreters.arrays import Array
 from xrelay.options import CompileOptions
 from xrelay.runtime.code import ModelCode
-
-
-def model_of(text: str, **shapes: Sequence[int]) -> ModelProto:
-    """An ONNX model in its text format, with seeded random weights of some shapes."""
-    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>{text}')
-    random = np.random.default_rng(len(text))
-    for name, shape in shapes.items():
-        weights = random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))
-        model.graph.initializer.append(numpy_helper.from_array(weights.astype(np.float32), name))
-    return model
 
 
 def open_code(model: ModelProto, lengths: Mapping[str, int], options: CompileOptions) -> ModelCode:
@@ -54,18 +45,6 @@ def at_shapes(code: ModelCode, arrays: Sequence[Array]) -> tuple[RawCode, list[A
     return raw, [*arrays, np.array(known.table, np.int64)]
 
 
-PERCEPTRON = model_of(
-    """perceptron (float[batch, 40] x) => (float[batch, 10] y) {
-        a = Gemm(x, w1, b1)
-        b = Relu(a)
-        c = Gemm(b, w2, b2)
-        y = Softmax <axis = -1> (c)
-    }""",
-    w1=(40, 70),
-    b1=(70,),
-    w2=(70, 10),
-    b2=(10,),
-)
 ELEMENTS = model_of(
     """elements (float[batch, 3, steps] x, float[batch, 1, steps] y) => (float[batch, 3, steps] z, float[batch, 3] m) {
         a = Mul(x, y)

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx_models import by_plain_onnxruntime
 from onnxruntime.quantization import (
     CalibrationDataReader,
     QuantFormat,
@@ -146,16 +146,6 @@ def quantized(network: str, form: str, folder: Path) -> ModelProto:
             **{"quant_format": QuantFormat.QDQ, **STATIC[form]},
         )
     return ModelProto.FromString(target.read_bytes())
-
-
-def by_plain_onnxruntime(model: ModelProto, data: Array) -> Array:
-    """With its graph optimisations off: QDQ in numbers, others in integers."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-    return session.run(None, {"x": data})[0]
 
 
 CASES = [

@@ -11,11 +11,11 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from cases.kernel import in_turn
 from cases.strategies.case import Case
 from cases.strategies.draws import COVERED, WITH_TILES, draws, implementations, names
 from cases.strategies.products import Product
 from cases.strategies.windows import CONVOLUTIONS, Convolution, Window, draw_winograd
-from cases.table import in_turn
 from graphs import Graph
 from raw_calls import RawCode
 from strategy_checks import Trial, listed, problems, winograd_leaks

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from isomorphism import difference
-from properties import examples
 from random_graphs import FUSIBLE, RandomProgram, Step, programs
+from tiers import examples
 from xdsl.dialects.builtin import TensorType, TupleType, f32, f64, i1, i32, i64
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsTerminator

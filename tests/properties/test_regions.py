@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from isomorphism import difference
-from properties import examples
 from random_graphs import FUSIBLE, RandomProgram, Step, programs, steps
+from tiers import examples
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, OpResult, SSAValue

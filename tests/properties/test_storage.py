@@ -12,8 +12,8 @@ from entry_runs import simulated
 from graphs import leaves
 from hypothesis import given
 from hypothesis import strategies as st
-from properties import examples
 from random_graphs import BLOCKED, IMAGES, RandomProgram, programs
+from tiers import examples
 
 from xrelay.compiler import context
 from xrelay.interpreters.relay import interpret

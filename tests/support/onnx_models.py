@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper, parser
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -65,6 +65,30 @@ def build(
 ) -> ModelProto:
     graph = helper.make_graph(nodes, "g", inputs, outputs, initializers)
     return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
+
+
+def model_of(text: str, **shapes: Sequence[int]) -> ModelProto:
+    """An ONNX model in its text format, with seeded random weights of some shapes."""
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>{text}')
+    random = np.random.default_rng(len(text))
+    for name, shape in shapes.items():
+        weights = random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))
+        model.graph.initializer.append(numpy_helper.from_array(weights.astype(np.float32), name))
+    return model
+
+
+PERCEPTRON = model_of(
+    """perceptron (float[batch, 40] x) => (float[batch, 10] y) {
+        a = Gemm(x, w1, b1)
+        b = Relu(a)
+        c = Gemm(b, w2, b2)
+        y = Softmax <axis = -1> (c)
+    }""",
+    w1=(40, 70),
+    b1=(70,),
+    w2=(70, 10),
+    b2=(10,),
+)
 
 
 def one_node(
@@ -131,6 +155,17 @@ def by_onnxruntime(model: ModelProto, data: Sequence[Array]) -> list[Array]:
     )
     names = [value.name for value in session.get_inputs()]
     return session.run(None, dict(zip(names, data, strict=True)))
+
+
+def by_plain_onnxruntime(model: ModelProto, data: Array) -> Array:
+    """With its graph optimisations off: QDQ in numbers, others in integers."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    # It would round data to 8 bits otherwise.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    return session.run(None, {"x": data})[0]
 
 
 def require_equal(results: Sequence[Array], expected: Sequence[Array]) -> None:

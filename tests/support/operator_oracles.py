@@ -10,10 +10,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnxruntime
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
+from tiers import fixed_examples
 from xdsl.builder import ImplicitBuilder
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, scf, tensor
@@ -33,14 +34,7 @@ BOOL = np.dtype(bool)
 INTEGERS = [*SIGNED, *UNSIGNED, BOOL]
 F32 = np.dtype(np.float32)
 
-settings.register_profile(
-    "interpreter",
-    deadline=None,
-    derandomize=True,
-    max_examples=30,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
-run_settings = settings(settings.get_profile("interpreter"))
+run_settings = fixed_examples(30, HealthCheck.too_slow, HealthCheck.filter_too_much)
 
 # Running operators and oracles
 

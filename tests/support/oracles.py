@@ -119,3 +119,13 @@ def every_index(shape: Sequence[int]) -> Any:
     """All indices of a shape, as tuples."""
     assert math.prod(shape) < 100_000, "an oracle that is written out takes too long"
     return np.ndindex(*shape)
+
+
+def to_layout(array: Any, names: str, layout: str) -> Any:
+    """An array with the axes `names` in a layout."""
+    return np.ascontiguousarray(array.transpose([names.index(name) for name in layout]))
+
+
+def from_layout(array: Any, names: str, layout: str) -> Any:
+    """An array in a layout with the axes `names`."""
+    return array.transpose([layout.index(name) for name in names])

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
+from texts import parsed
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
 from xrelay.analysis.facts.ports import entry_function
-from xrelay.compiler import context
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.graph.sub_graph import SubGraph
@@ -21,10 +20,7 @@ def program(text: str, parameters: str = f"%x: {T}", results: str = "") -> Modul
     """
     lines = [_line(line.strip()) for line in text.strip().splitlines()]
     types = ", ".join(results.split()) or T
-    whole = f"func.func @main({parameters}) -> ({types}) {{\n" + "\n".join(lines) + "\n}"
-    module = Parser(context(), whole).parse_module()
-    module.verify()
-    return module
+    return parsed(f"func.func @main({parameters}) -> ({types}) {{\n" + "\n".join(lines) + "\n}")
 
 
 def _line(line: str) -> str:

@@ -1,5 +1,5 @@
 """
-Which tests are in `make quick`, and in what order tests run.
+Which tests are in `make quick`, in what order tests run, and how many examples properties get.
 
 Tests that are marked `slow` take seconds each. `make test` begins with them, so that at its end no core waits for one
 that has just begun.
@@ -11,12 +11,18 @@ from itertools import groupby
 from random import Random
 from zlib import crc32
 
+from hypothesis import HealthCheck, settings
 from pytest import Item
 
 QUICK_SHARES = {"execution": 16}
 """Of the tests of a file in these folders, one of so many is in `make quick`: they compile programs."""
 QUICK_SHARE = 8
 """Elsewhere, of the cases of a test function one of so many is."""
+DEFAULT = 100
+"""
+Examples of the profile of `make test`, in whose measure tests state theirs: a few fixed ones there, many new ones in
+`make conformance`, which runs them with `--hypothesis-profile extensive` (tests/conftest.py).
+"""
 
 
 def family(item: Item) -> tuple[str, int]:
@@ -73,3 +79,16 @@ def in_random_order(items: list[Item], seed: str) -> list[Item]:
     for tests in files:
         random.shuffle(tests)
     return [item for tests in files for item in tests]
+
+
+def examples(count: int) -> settings:
+    """So many examples in `make test`, and in other profiles as many times more as they say."""
+    profile = settings()
+    return settings(profile, max_examples=max(1, count * profile.max_examples // DEFAULT))
+
+
+def fixed_examples(count: int, *unchecked: HealthCheck) -> settings:
+    """So many examples, the same in every run of all tiers, of which Hypothesis does not check some things."""
+    return settings(
+        deadline=None, derandomize=True, max_examples=count, suppress_health_check=unchecked
+    )

@@ -1,17 +1,16 @@
 """What the tests of the commands share: a way to run them in this process, and models to work on."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from commands.runs import Command, MakeModel, Snapshot, command
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from xrelay.tools import cli, opt
-from xrelay.tools.errors import BAD_INPUT
 
 PROGRAM = """\
 func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> tensor<2x4xf32> {
@@ -20,48 +19,6 @@ func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> tensor<2x4xf32> {
   func.return %1 : tensor<2x4xf32>
 }
 """
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a command ended."""
-
-    program: str
-    """Its name, as it starts its error messages."""
-    code: int
-    out: str
-    err: str
-
-    def refused(self, *parts: str, code: int = BAD_INPUT) -> None:
-        """Checks that it says why it refuses, first on stderr, and prints nothing else."""
-        assert self.code == code, self
-        assert self.out == ""
-        assert self.err.startswith(f"{self.program}: error: "), self.err
-        for part in parts:
-            assert part in self.err, self.err
-
-
-Command = Callable[..., Result]
-
-
-def command(
-    program: str, main: Callable[[Sequence[str]], int], capsys: pytest.CaptureFixture[str]
-) -> Command:
-    """A function that runs a command line in this process."""
-
-    def run(*arguments: object) -> Result:
-        words = [str(argument) for argument in arguments]
-        try:
-            code = main(words)
-        except SystemExit as end:
-            code = int(end.code or 0)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return Result(
-            f"{program} {words[0]}" if program == "xrelay" and words else program, code, out, err
-        )
-
-    return run
 
 
 @pytest.fixture
@@ -112,7 +69,7 @@ def conv_model(dims: Sequence[int | str]) -> ModelProto:
 
 
 @pytest.fixture(scope="session")
-def model_of() -> Callable[..., ModelProto]:
+def model_of() -> MakeModel:
     """Makes models: see `make_model`."""
     return make_model
 
@@ -149,7 +106,7 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def files() -> Callable[[Path], dict[str, bytes | None]]:
+def files() -> Snapshot:
     """Tells everything in a folder, with its content."""
 
     def snapshot(folder: Path) -> dict[str, bytes | None]:

@@ -1,11 +1,11 @@
 """Models in tile registers, where the system lets a program use them, and where it does not."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from engines.needed import needs_cc
 from graphs import Graph
 from onnx import numpy_helper, parser
 from xdsl.dialects.builtin import i32
@@ -56,7 +56,7 @@ def product_of_ones(threads: int, target: str = TARGET) -> tuple[xrelay.Model, G
     return model, graph
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+@needs_cc
 @pytest.mark.parametrize(("suffix", "threads"), [(".o", 1), (".so", 2)])
 def test_a_c_program_asks_for_tiles(tmp_path: Path, target: str, suffix: str, threads: int) -> None:
     """And is aborted with a message where it is refused."""

@@ -6,7 +6,7 @@ import numpy as np
 from graphs import BITS, Graph
 from xdsl.ir import Operation, SSAValue
 
-from cases.table import CaseTable
+from cases.kernel import CaseTable
 from xrelay.dialects.conv import conv, gradient
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.image import resize, sampling

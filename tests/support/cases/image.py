@@ -7,8 +7,7 @@ import numpy as np
 from graphs import Graph
 from xdsl.dialects.builtin import f32, f64, i8, i32
 
-from cases.kernel import share
-from cases.table import CaseTable
+from cases.kernel import CaseTable, share
 from xrelay.dialects.image import resize as image
 from xrelay.dialects.image import sampling
 from xrelay.dialects.image.resize import MODES, ROUNDINGS

@@ -6,11 +6,14 @@ Tables of cases of compiled kernels: functions that fill a graph with uses of op
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, TypeAlias, TypeVar
 from zlib import crc32
 
 import pytest
+from _pytest.mark import ParameterSet
 from graphs import Graph
+from vector_functions import targets_here
 from xdsl.ir import Operation
 
 Case: TypeAlias = Callable[[Graph], None]
@@ -72,6 +75,21 @@ def turn(name: str, count: int) -> int:
     change nothing, and a dtype does not always come to the same one.
     """
     return crc32(name.encode()) % count
+
+
+def in_turn(cases: Iterable[object], *, others: bool = False) -> list[ParameterSet]:
+    """
+    Each case with a target whose code runs here, which take turns, or with all the `others` where there are some; what
+    remains is extensive.
+    """
+    targets = targets_here()
+    others = others and len(targets) > 1
+    return [
+        pytest.param(
+            case, target, marks=() if (i % len(targets) == j) != others else pytest.mark.extensive
+        )
+        for (i, case), (j, target) in product(enumerate(cases), enumerate(targets))
+    ]
 
 
 @dataclass(eq=False)

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i8, i16, i32
 from xdsl.ir import SSAValue
 
 from cases.blocks import Blocks
-from cases.table import CaseTable
+from cases.kernel import CaseTable
 from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
 from xrelay.dialects.qnn import conversion as qnn
 from xrelay.dialects.qnn import products as qnn_products

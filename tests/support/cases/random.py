@@ -4,7 +4,7 @@ import numpy as np
 from graphs import Graph
 from xdsl.dialects.builtin import f32, f64
 
-from cases.table import CaseTable
+from cases.kernel import CaseTable
 from xrelay.dialects.tensor import random
 from xrelay.interpreters.arrays import Array
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from graphs import Graph
 
-from cases.kernel import share
-from cases.table import CaseTable
+from cases.kernel import CaseTable, share
 from xrelay.dialects.vision import nms as vision
 from xrelay.dialects.vision import regions
 from xrelay.interpreters.arrays import Array

@@ -1,1 +1,1 @@
-"""Engines that tests run programs on, in part."""
+"""Engines that tests run programs on, in part, and what they need."""

@@ -4,15 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from texts import parsed
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
-from xdsl.parser import Parser
 
 import xrelay
 from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions, Support, Yes
-from xrelay.compiler import context
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.runtime.partitioned import PartitionedModel
 
@@ -34,9 +33,7 @@ EXPECTED = np.exp(RELU) * 2 + RELU, RELU
 
 def module(text: str = DIAMOND) -> ModuleOp:
     """The diamond, or another program."""
-    found = Parser(context(), text).parse_module()
-    found.verify()
-    return found
+    return parsed(text)
 
 
 class RectifierBackend(Backend):

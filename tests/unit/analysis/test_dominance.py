@@ -2,12 +2,12 @@
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
+from commands.runs import Command
 from xdsl.dialects.builtin import ModuleOp, i1, i32
 from xdsl.dialects.cf import ConditionalBranchOp
 from xdsl.dialects.func import FuncOp
@@ -23,8 +23,6 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.compiler import context, parse_program, read_model, run_passes
 from xrelay.tools.universe import XRELAY_UNIVERSE
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
-
-Command = Callable[..., Any]
 
 T = "tensor<4xi32>"
 UNARY = f"({T}) -> {T}"

@@ -9,7 +9,8 @@ import numpy as np
 import onnxruntime
 import pytest
 from guard_pages import LIBC, PAGE, Guarded
-from onnx import ModelProto, numpy_helper, parser
+from onnx import ModelProto, numpy_helper
+from onnx_models import model_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
@@ -18,16 +19,6 @@ import xrelay
 from xrelay.compiler import context
 from xrelay.interpreters.arrays import Array
 from xrelay.runtime.dynamic import DynamicModel
-
-
-def model_of(text: str, **shapes: Sequence[int]) -> ModelProto:
-    """An ONNX model in its text format, with seeded random weights of some shapes."""
-    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>{text}')
-    random = np.random.default_rng(len(text))
-    for name, shape in shapes.items():
-        weights = random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))
-        model.graph.initializer.append(numpy_helper.from_array(weights.astype(np.float32), name))
-    return model
 
 
 def compiled(model: ModelProto | ModuleOp, **options: Any) -> DynamicModel:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from commands.runs import Command
 from onnx import StringStringEntryProto, TensorProto
 from onnx.external_data_helper import convert_model_to_external_data
 from xdsl.utils.exceptions import DiagnosticException
@@ -24,8 +25,6 @@ from xrelay.compiler import read_model
 from xrelay.frontends.onnx.messages import external_locations
 from xrelay.options import CompileOptions
 from xrelay.runtime.cache import object_cache
-
-Command = Callable[..., Any]
 
 X = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
 

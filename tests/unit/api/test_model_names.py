@@ -3,18 +3,16 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from commands.runs import Command
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 import xrelay
 from xrelay.runtime.signature import Signature, StepSpec
 from xrelay.tools.tables import LONGEST_NAMES, shown_names
-
-Command = Callable[..., Any]
 
 
 def layer(number: int, source: str) -> list[NodeProto]:

@@ -1,7 +1,6 @@
 """Compiled models: the arrays that they run on and refuse, `run_into`, `profile`, `save` and `load`."""
 
 import re
-import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,19 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, helper
+from commands.runs import MakeModel
+from engines.needed import CC, needs_cc
+from onnx import helper
 from oracles import expected_of, random_x
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.frontends.onnx import import_model, load_model
-
-needs_cc = pytest.mark.skipif(
-    shutil.which("cc") is None, reason="shared libraries are linked by a C compiler"
-)
-
-MakeModel = Callable[..., ModelProto]
-
 
 # -- run ----------------------------------------------------------------------------------------
 
@@ -400,7 +394,7 @@ NO_PATHS: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("path", "message"), NO_PATHS, ids=lambda value: repr(value)[:20])
 def test_paths_that_are_none(pairs: xrelay.Model, path: Any, message: str) -> None:
     functions: list[Callable[[Any], object]] = [xrelay.load, load_model, import_model]
-    functions += [pairs.save] * (shutil.which("cc") is not None)
+    functions += [pairs.save] * (CC is not None)
     for function in functions:
         with pytest.raises(DiagnosticException, match=re.escape(message)):
             function(path)

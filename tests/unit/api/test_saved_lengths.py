@@ -13,7 +13,9 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import ModelProto, numpy_helper, parser
+from engines.needed import needs_cc
+from onnx import ModelProto, parser
+from onnx_models import PERCEPTRON, model_of
 
 import xrelay
 from xrelay.runtime.dimensions.interface import OpenInterface, lengths_of
@@ -22,31 +24,9 @@ from xrelay.runtime.model import Model
 from xrelay.runtime.seal import SEAL_BYTES
 from xrelay.tools.cli import main
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = needs_cc
 
 
-def model_of(text: str, **shapes: Sequence[int]) -> ModelProto:
-    """An ONNX model in its text format, with seeded random weights of some shapes."""
-    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>{text}')
-    random = np.random.default_rng(len(text))
-    for name, shape in shapes.items():
-        weights = random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))
-        model.graph.initializer.append(numpy_helper.from_array(weights.astype(np.float32), name))
-    return model
-
-
-PERCEPTRON = model_of(
-    """perceptron (float[batch, 40] x) => (float[batch, 10] y) {
-        a = Gemm(x, w1, b1)
-        b = Relu(a)
-        c = Gemm(b, w2, b2)
-        y = Softmax <axis = -1> (c)
-    }""",
-    w1=(40, 70),
-    b1=(70,),
-    w2=(70, 10),
-    b2=(10,),
-)
 ENCODER = model_of(
     """encoder (int64[batch, seq] ids, int64[batch, seq] mask) => (float[batch, seq, 24] y, float[batch, 24] pooled) {
         shape = Shape(ids)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines.needed import needs_cc
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.ir import Block, Region
@@ -22,8 +23,6 @@ import xrelay
 from xrelay.dialects.tensor.unary import ElementwiseUnaryOp, NegativeOp, ReluOp
 from xrelay.runtime.seal import SEAL_BYTES, sealed
 from xrelay.runtime.signature import FORMAT_VERSION, Signature
-
-needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
 DATA = np.array([-1.0, 2.0], np.float32)
 
@@ -37,7 +36,7 @@ def model_of(op_type: type[ElementwiseUnaryOp]) -> xrelay.Model:
     return xrelay.compile(ModuleOp([func.FuncOp("main", type_, Region(block))]))
 
 
-@needs_compiler
+@needs_cc
 def test_a_library_that_is_saved_again_is_read_again(tmp_path: Path):
     path = tmp_path / "model.so"
     model_of(ReluOp).save(path)
@@ -48,7 +47,7 @@ def test_a_library_that_is_saved_again_is_read_again(tmp_path: Path):
     np.testing.assert_array_equal(second.run({"x": DATA})["output0"], [1, -2])
 
 
-@needs_compiler
+@needs_cc
 def test_a_library_that_is_overwritten_in_place_is_read_again(tmp_path: Path):
     path, others = tmp_path / "model.so", [tmp_path / "relu.so", tmp_path / "negative.so"]
     for op_type, other in zip((ReluOp, NegativeOp), others, strict=True):
@@ -64,7 +63,7 @@ ODD_NAME = os.fsdecode(b"a\"b\\c\nd,e 'f' $(g) %s \xff;#{0}@")
 """Not UTF-8, with characters that mean something to assemblers, linkers and shells."""
 
 
-@needs_compiler
+@needs_cc
 @pytest.mark.parametrize("suffix", [".so", ".o", ".ll"])
 def test_odd_names_of_folders_and_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
@@ -102,7 +101,7 @@ METADATA = (
 )
 
 
-@needs_compiler
+@needs_cc
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -150,7 +149,7 @@ def damaged(content: bytes, rng: np.random.Generator) -> bytes:
             return content[:place] + rng.bytes(size) + content[place:]
 
 
-@needs_compiler
+@needs_cc
 def test_damaged_libraries_are_refused_before_they_are_loaded(tmp_path: Path) -> None:
     path = tmp_path / "model.so"
     model_of(ReluOp).save(path)
@@ -167,7 +166,7 @@ def test_damaged_libraries_are_refused_before_they_are_loaded(tmp_path: Path) ->
                 xrelay.load(path)
 
 
-@needs_compiler
+@needs_cc
 @pytest.mark.skipif(platform.system() != "Linux", reason="for ELF files")
 def test_cut_libraries_are_refused_whatever_their_checksum(tmp_path: Path) -> None:
     """The system's loader would map what is missing, and the process would end when it is read."""
@@ -188,7 +187,7 @@ def test_cut_libraries_are_refused_whatever_their_checksum(tmp_path: Path) -> No
     xrelay.load(path)
 
 
-@needs_compiler
+@needs_cc
 def test_a_library_that_strip_has_changed(tmp_path: Path) -> None:
     strip = shutil.which("strip")
     if strip is None:
@@ -202,7 +201,7 @@ def test_a_library_that_strip_has_changed(tmp_path: Path) -> None:
         xrelay.load(path)
 
 
-@needs_compiler
+@needs_cc
 @pytest.mark.parametrize("suffix", [".so", ".o"])
 def test_the_header_has_the_checksum_of_the_file(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"model{suffix}"
@@ -364,7 +363,7 @@ int main(void) {
 """
 
 
-@needs_compiler
+@needs_cc
 @pytest.mark.parametrize("suffix", [".o", ".so"])
 def test_threads_of_a_c_program(tmp_path: Path, suffix: str):
     block = Block(arg_types=[TensorType(f32, [64, 64])])
@@ -381,7 +380,7 @@ def test_threads_of_a_c_program(tmp_path: Path, suffix: str):
     assert (done.returncode, done.stdout) == (0, b"good\n")
 
 
-@needs_compiler
+@needs_cc
 def test_two_models_with_threads_in_one_program(tmp_path: Path):
     """The run-time support of one does not clash with the other's."""
     for name in ("a", "b"):
@@ -400,7 +399,7 @@ def test_two_models_with_threads_in_one_program(tmp_path: Path):
     subprocess.run(["./main"], cwd=tmp_path, check=True)
 
 
-@needs_compiler
+@needs_cc
 def test_library_with_threads_is_loaded(tmp_path: Path):
     block = Block(arg_types=[TensorType(f32, [64, 64])])
     block.args[0].name_hint = "x"

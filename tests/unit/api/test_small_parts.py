@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from onnx import parser
 from placed import T, graph_of, program
+from texts import parsed
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
@@ -21,7 +21,6 @@ from xrelay import cached, partitioned, placing, saved_lengths, whole_runs
 from xrelay.backends.base import Backend
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.cached import CachePlace
-from xrelay.compiler import context
 from xrelay.coverage import Blocker, Coverage, RegionCoverage, coverage
 from xrelay.deep import with_deep_stack
 from xrelay.errors import CompileError
@@ -38,12 +37,6 @@ from xrelay.staged import open_stages
 from xrelay.whole_runs import confirmed, farthest, rounds
 
 F32 = np.dtype(np.float32)
-
-
-def parsed(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
 
 
 # -- options ----------------------------------------------------------------------------------------

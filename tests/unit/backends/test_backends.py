@@ -2,7 +2,6 @@
 
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines.needed import needs_cc
 from engines.rectifier import DIAMOND, EXPECTED, RELU, RectifierBackend, X, module, run
 from graphs import Graph
 from xdsl.dialects import func
@@ -42,8 +42,6 @@ from xrelay.interpreters.constants import constant_op
 from xrelay.partitioned import find_backends, partition
 from xrelay.runtime.errors import ModelError
 
-HAS_C = shutil.which("cc") is not None
-NEEDS_C = pytest.mark.skipif(not HAS_C, reason="no C compiler")
 NEEDS_OPENVINO = pytest.mark.skipif(
     importlib.util.find_spec("openvino") is None, reason="OpenVINO is not installed"
 )
@@ -56,11 +54,11 @@ NEEDS_OPENVINO = pytest.mark.skipif(
         ("numpy", 3),
         ("onnxruntime", 3),
         # These compile each case for a long time.
-        pytest.param("c", 10, marks=NEEDS_C),
+        pytest.param("c", 10, marks=needs_cc),
         pytest.param("openvino", 10, marks=NEEDS_OPENVINO),
         pytest.param("numpy", 1, marks=pytest.mark.extensive),
         pytest.param("onnxruntime", 1, marks=pytest.mark.extensive),
-        pytest.param("c", 1, marks=[NEEDS_C, pytest.mark.extensive]),
+        pytest.param("c", 1, marks=[needs_cc, pytest.mark.extensive]),
         pytest.param("openvino", 1, marks=[NEEDS_OPENVINO, pytest.mark.extensive]),
     ],
 )
@@ -194,7 +192,7 @@ def test_a_package_adds_a_backend(
     [
         ["numpy"],
         ["onnxruntime"],
-        pytest.param(["c"], marks=pytest.mark.skipif(not HAS_C, reason="no C compiler")),
+        pytest.param(["c"], marks=needs_cc),
         ["onnxruntime:exp,add", "numpy"],
         [RectifierBackend()],
         [RectifierBackend(), "numpy"],
@@ -399,7 +397,7 @@ def test_object_files_that_are_none(content: bytes) -> None:
         run([Objects()])
 
 
-@pytest.mark.skipif(not HAS_C, reason="no C compiler")
+@needs_cc
 def test_object_files_that_lack_a_function(tmp_path: Path) -> None:
     source, made = tmp_path / "x.c", tmp_path / "x.o"
     source.write_text(
@@ -415,7 +413,7 @@ def test_object_files_that_lack_a_function(tmp_path: Path) -> None:
         run([Objects()])
 
 
-@pytest.mark.skipif(not HAS_C, reason="no C compiler")
+@needs_cc
 def test_memory_of_the_c_backend_is_shared() -> None:
     type_ = "tensor<4xf32>"
     lines = [f"%v0 = relay.exp %x : ({type_}) -> {type_}"]
@@ -438,7 +436,7 @@ def test_memory_of_the_c_backend_is_shared() -> None:
     np.testing.assert_allclose(second, values[1], rtol=1e-5)
 
 
-@pytest.mark.skipif(not HAS_C, reason="no C compiler")
+@needs_cc
 def test_memory_that_the_c_backend_does_not_get(monkeypatch: pytest.MonkeyPatch) -> None:
     """A region that cannot run fails as regions do; the process goes on."""
     whole = c_source.c_source

@@ -2,12 +2,12 @@
 
 import ctypes
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from engines.needed import needs_openblas
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -29,9 +29,7 @@ from xrelay.interpreters.relay import interpret
 from xrelay.partitioned import compiler_of, find_backends, partition
 from xrelay.runtime.arguments import few
 
-pytestmark = pytest.mark.skipif(
-    find_spec("scipy_openblas64") is None, reason="scipy-openblas64 is not installed"
-)
+pytestmark = needs_openblas
 
 Make = dict[str, object]
 

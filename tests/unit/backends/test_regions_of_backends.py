@@ -1,12 +1,11 @@
 """Regions with tuples, composites and constants on the backends in C, OpenBLAS and ONNX Runtime; parts of ONNX models."""
 
 import re
-import shutil
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
+from engines.needed import needs_cc, needs_openblas
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, f32
@@ -31,10 +30,6 @@ from xrelay.dialects.tensor.unary import ExpOp, ReluOp
 from xrelay.interpreters.arrays import arrays_in
 from xrelay.interpreters.relay import interpret
 
-NEEDS_C = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-NEEDS_OPENBLAS = pytest.mark.skipif(
-    find_spec("scipy_openblas64") is None, reason="scipy-openblas64 is not installed"
-)
 ROWS = np.dtype(np.float32)
 
 
@@ -82,14 +77,14 @@ func.func @region(%x: tensor<2x3xf32>, %t: tuple<tensor<4xf32>, tuple<tensor<2x3
 """
 
 
-@NEEDS_C
+@needs_cc
 def test_structure_in_c() -> None:
     """Tuples within tuples, of parameters and results, and operators within a composite."""
     function, inputs = region(STRUCTURE)
     compared(CSourceBackend(), function, inputs)
 
 
-@NEEDS_C
+@needs_cc
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
 def test_biases_in_c(axis: int) -> None:
     """Along any axis, counted from either end."""
@@ -133,7 +128,7 @@ def test_systems_that_load_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(caught.value) == message
 
 
-@NEEDS_C
+@needs_cc
 def test_compilers_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """What they say is passed on, with the command."""
     monkeypatch.setenv("CC", "sh -c 'echo no room >&2; exit 3' sh")
@@ -153,7 +148,7 @@ def convolution(**options: Any) -> Conv2DOp:
     return Conv2DOp(data, build.input(build.array("float32", 4, 4, 1, 1)), **options)
 
 
-@NEEDS_C
+@needs_cc
 def test_what_c_is_written_for() -> None:
     """Operators, types and layouts."""
     build = RegionBuilder()
@@ -194,14 +189,14 @@ func.func @region(%t: tuple<tensor<2x3xf32>, tuple<tensor<4x3xf32>, tensor<5x3xf
 """
 
 
-@NEEDS_OPENBLAS
+@needs_openblas
 def test_structure_of_products() -> None:
     """Fields of tuples, tuples among them, constants, and an input that is an output."""
     function, inputs = region(PRODUCTS)
     compared(OpenBlasBackend(), function, inputs)
 
 
-@NEEDS_OPENBLAS
+@needs_openblas
 def test_what_is_no_product() -> None:
     """It is neither taken nor computed."""
     build = RegionBuilder()
@@ -219,7 +214,7 @@ def test_what_is_no_product() -> None:
         backend.compile(function, RegionOptions())
 
 
-@NEEDS_OPENBLAS
+@needs_openblas
 @pytest.mark.parametrize(
     ("dtype", "taken"), [("float32", True), ("float64", True), ("int32", False)]
 )

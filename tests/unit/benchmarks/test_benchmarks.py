@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from commands.runs import MakeModel
 from llvmlite import binding
 from onnx import ModelProto, helper, numpy_helper
 
@@ -174,10 +175,8 @@ def test_blocks_of_classifiers_keep_activations_in_range():
 
 # -- what is counted ------------------------------------------------------------------------------
 
-ModelOf = Callable[..., ModelProto]
 
-
-def test_flops_of_convolutions_and_products(model_of: ModelOf, tmp_path: Path):
+def test_flops_of_convolutions_and_products(model_of: MakeModel, tmp_path: Path):
     float32 = np.float32
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["c"], group=2, pads=[1, 1, 1, 1]),
@@ -233,7 +232,7 @@ def test_difference_is_relative_to_the_largest_value():
 
 
 @pytest.fixture
-def small(model_of: ModelOf, tmp_path: Path) -> Callable[[str], Job]:
+def small(model_of: MakeModel, tmp_path: Path) -> Callable[[str], Job]:
     """Jobs with a model of one operator."""
 
     def job(operator: str) -> Job:

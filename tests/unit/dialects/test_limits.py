@@ -1,11 +1,11 @@
 """Bounds for models of others: small files that become large programs are refused."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands.runs import Command, MakeModel
 from onnx import ModelProto, helper, numpy_helper
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
 from xdsl.utils.exceptions import PassFailedException
@@ -22,13 +22,11 @@ from xrelay.interpreters.constants import constant_array
 from xrelay.options import CompileOptions
 from xrelay.tools.errors import FAILED
 
-Command = Callable[..., Any]
-ModelOf = Callable[..., ModelProto]
 DOUBLINGS = 40
 
 
 @pytest.fixture
-def doubling(model_of: ModelOf) -> ModelProto:
+def doubling(model_of: MakeModel) -> ModelProto:
     """A function that calls another one twice, which does the same, and so on."""
     functions = [
         helper.make_function(
@@ -157,7 +155,7 @@ def test_constants_of_a_model(folder: Path) -> None:
 
 
 @pytest.fixture
-def outer_sum(model_of: ModelOf) -> ModelProto:
+def outer_sum(model_of: MakeModel) -> ModelProto:
     """A model that adds two constant vectors to a matrix, which is larger than they are."""
     weights = [
         numpy_helper.from_array(np.arange(500, dtype=np.float32).reshape(shape), name)
@@ -177,7 +175,7 @@ def test_constants_that_folding_computes(outer_sum: ModelProto) -> None:
         xrelay.compile(outer_sum, backends=["numpy"], max_bytes=999_999)
 
 
-def test_constants_that_a_pass_makes_and_uses_up(model_of: ModelOf) -> None:
+def test_constants_that_a_pass_makes_and_uses_up(model_of: MakeModel) -> None:
     """Each is twice as large as the one before, up to 256 GiB; a sum leaves nothing of them."""
     weights = [numpy_helper.from_array(np.ones(64, np.float32), "c0")]
     nodes = [helper.make_node("Concat", [f"c{i}"] * 2, [f"c{i + 1}"], axis=0) for i in range(30)]
@@ -211,7 +209,7 @@ def test_commands_bound_what_passes_make(
     result.refused("has 1000000 bytes, the limit (max_bytes) is 999999", code=FAILED)
 
 
-def test_workspace_of_a_program(model_of: ModelOf) -> None:
+def test_workspace_of_a_program(model_of: MakeModel) -> None:
     nodes = [helper.make_node("Softmax", ["x"], ["s"]), helper.make_node("Softmax", ["s"], ["y"])]
     model = model_of(nodes, {"x": (np.float32, (64, 64))}, ["y"])
     needed = xrelay.compile(model, cache=False).signature.workspace_bytes

@@ -7,13 +7,13 @@ from itertools import count
 import pytest
 from graphs import Graph
 from llvmlite import binding
+from texts import parsed
 from vector_functions import REGISTER_FILES
 from xdsl.backend.llvm.convert import convert_module as to_llvmlite
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
-    ModuleOp,
     StringAttr,
     VectorType,
     f16,
@@ -144,15 +144,8 @@ def functions(text: str) -> dict[str, str]:
     return {function.name: numbered(str(function)) for function in module.functions}
 
 
-def parse(text: str) -> ModuleOp:
-    """A module that verifies."""
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
-
-
 def test_every_instruction() -> None:
-    module = parse(EVERY_INSTRUCTION)
+    module = parsed(EVERY_INSTRUCTION)
     assert INSTRUCTIONS.keys() <= {type(op) for op in module.walk()}
     found = functions(module_text(module, TRIPLE))
     assert found == functions(str(to_llvmlite(module, fallback_target_triple=TRIPLE)))
@@ -178,7 +171,7 @@ def test_kernels(target: str) -> None:
 
 def test_linkage() -> None:
     """Kernels are internal, the entry is not, and what the run time has is declared."""
-    text = module_text(parse(EVERY_INSTRUCTION), TRIPLE)
+    text = module_text(parsed(EVERY_INSTRUCTION), TRIPLE)
     assert text.startswith(f'target triple = "{TRIPLE}"\n\ndeclare i32 @"other"(i32, ptr)\n')
     assert 'define internal i32 @"helper"(i32 %a0) {' in text
     assert 'define void @"main"(' in text

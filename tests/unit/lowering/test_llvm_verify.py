@@ -23,11 +23,11 @@ from cases import random as random_cases
 from cases import vision as vision_cases
 from graphs import LEGALIZATION
 from llvmlite import binding
+from texts import parsed
 from vector_functions import REGISTER_FILES
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.ports import entry_function
@@ -114,13 +114,6 @@ func.func @main(%x: tensor<4x50xf32>) -> tensor<4xf32> {
 }
 
 
-def parse(text: str) -> ModuleOp:
-    """A module that verifies."""
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
-
-
 def is_static(type_: Attribute) -> bool:
     """Whether code can be generated for a value of this type."""
     if isinstance(type_, TupleType):
@@ -141,7 +134,7 @@ def examples() -> tuple[Operation, ...]:
     return tuple(
         op
         for text in (*texts, MORE)
-        for op in parse(text).walk()
+        for op in parsed(text).walk()
         if isinstance(op, RelayOp)
         and not isinstance(op, ConstantOp)
         and len(op.results) == 1
@@ -293,13 +286,13 @@ def check(name: str, *, installed: bool) -> None:
 def test_kernels_of_references() -> None:
     """They make no sense alone."""
     for target in REGISTER_FILES:
-        accept(llvm_ir(parse(REFERENCES), target))
+        accept(llvm_ir(parsed(REFERENCES), target))
 
 
 @pytest.mark.parametrize("target", REGISTER_FILES)
 @pytest.mark.parametrize("name", GROUPS)
 def test_kernels_of_fused_groups(name: str, target: str) -> None:
-    module = parse(GROUPS[name])
+    module = parsed(GROUPS[name])
     FuseOpsPass().apply(context(), module)
     fused = [op for op in module.walk() if op.name == "relay.fused"]
     assert len(fused) == 1

@@ -8,15 +8,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
+from commands.runs import Command
 
 import xrelay
 from xrelay.runtime import reading
 from xrelay.runtime.reading import open_regular, read_source
-
-Command = Callable[..., Any]
 
 
 def make(path: Path, kind: str) -> Path:

@@ -8,7 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +16,15 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, helper
+from commands.runs import Command, MakeModel, Snapshot
+from engines.needed import CC, needs_cc
+from onnx import helper
 
 import xrelay
 from xrelay.runtime.signature import TensorSpec
 from xrelay.tools import arguments, cli, compile_model, verify
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.run_model import random_array
-
-CC = shutil.which("cc")
-needs_cc = pytest.mark.skipif(CC is None, reason="shared libraries are linked by a C compiler")
-
-Command = Callable[..., Any]
-Snapshot = Callable[[Path], dict[str, bytes | None]]
-MakeModel = Callable[..., ModelProto]
 
 # -- help and usage ---------------------------------------------------------------------------
 

@@ -1,31 +1,21 @@
 """
 Bad input of `xrelay` gets a sentence and an exit code, never a traceback, and leaves nothing behind.
+See also test_run_inputs.py and test_unwritable.py.
 """
 
-import json
-import os
-import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper
+from commands.runs import Command, MakeModel, Snapshot
+from engines.needed import CC, needs_cc
+from onnx import TensorProto, helper
 
 import xrelay
-from xrelay.tools import run_model
 from xrelay.tools.errors import BAD_INPUT, FAILED
-
-CC = shutil.which("cc")
-needs_cc = pytest.mark.skipif(CC is None, reason="shared libraries are linked by a C compiler")
-
-Command = Callable[..., Any]
-Snapshot = Callable[[Path], dict[str, bytes | None]]
-MakeModel = Callable[..., ModelProto]
 
 # -- models that cannot be read ---------------------------------------------------------------
 
@@ -63,13 +53,6 @@ ACTIONS = {
     "compile": ["compile", "-o", "out.so"],
     "explain": ["explain"],
 }
-
-
-@pytest.fixture
-def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder, as working directory."""
-    monkeypatch.chdir(folder)
-    return folder
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
@@ -301,6 +284,13 @@ def test_what_cannot_be_lowered_fails_to_compile(
     assert files(inside) == before
 
 
+def test_failed_compile_keeps_the_old_output(cmd: Command, inside: Path) -> None:
+    (inside / "out.so").write_text("old")
+    (inside / "other.mlir").write_text(OTHER)
+    assert cmd("compile", "other.mlir", "-o", "out.so").code == FAILED
+    assert (inside / "out.so").read_text() == "old"
+
+
 def test_program_without_its_weights(cmd: Command, inside: Path) -> None:
     assert cmd("compile", "conv.onnx", "-o", "p.mlir").code == 0
     (inside / "p.mlir.weights.npz").unlink()
@@ -336,104 +326,6 @@ def test_damaged_weights(cmd: Command, inside: Path) -> None:
     assert cmd("run", "p.mlir").code == 0
 
 
-# -- inputs of `run` --------------------------------------------------------------------------
-
-
-def save_array(path: Path, array: Any) -> None:
-    np.save(path, array)
-
-
-def save_zip(path: Path, array: Any) -> None:
-    with path.open("wb") as file:
-        np.savez(file, array)
-
-
-def save_cut_off(path: Path, array: Any) -> None:
-    np.save(path, array)
-    path.write_bytes(path.read_bytes()[:-3])
-
-
-def save_text(path: Path, array: Any) -> None:
-    path.write_text("1 2 3")
-
-
-def save_objects(path: Path, array: Any) -> None:
-    np.save(path, np.array([{}], object), allow_pickle=True)
-
-
-def save_broken_header(path: Path, array: Any) -> None:
-    np.save(path, array)
-    path.write_bytes(path.read_bytes().replace(b"(2, 4)", b"(2, 4("))
-
-
-X = np.zeros((2, 4), np.float32)
-
-
-@pytest.mark.parametrize(
-    ("save", "array", "parts"),
-    [
-        (save_array, X[:1], ["input 'x' is float32[1, 4], expected 'x' float32[2, 4]"]),
-        (save_array, X.astype(np.float64), ["is float64[2, 4], expected 'x' float32[2, 4]"]),
-        (save_array, X.astype(">f4"), ["input 'x' is >f4[2, 4], expected 'x' float32[2, 4]"]),
-        (save_array, np.array(["a", "b"]), ["input 'x' is <U1[2], expected"]),
-        (save_zip, X, ["'x.npy' is not a .npy file"]),
-        (save_cut_off, X, ["'x.npy' is not a .npy file"]),
-        (save_text, X, ["'x.npy' is not a .npy file"]),
-        (save_objects, X, ["'x.npy' is not a .npy file", "Object arrays"]),
-        (save_broken_header, X, ["'x.npy' is not a .npy file: its header is damaged"]),
-    ],
-)
-def test_bad_array(
-    cmd: Command,
-    inside: Path,
-    save: Callable[..., None],
-    array: Any,
-    parts: list[str],
-    files: Snapshot,
-) -> None:
-    save(inside / "x.npy", array)
-    before = files(inside)
-    result = cmd("run", "add.mlir", "--input", "x=x.npy", "--output-dir", "out")
-    result.refused(*parts)
-    assert result.err.count("\n") == 1
-    assert files(inside) == before
-
-
-def test_array_that_is_no_file(cmd: Command, inside: Path) -> None:
-    result = cmd("run", "add.mlir", "--input", "x=absent.npy")
-    result.refused("'absent.npy': No such file or directory")
-    cmd("run", "add.mlir", "--input", "x=.").refused("'.': Is a directory")
-
-
-def test_unknown_input_name(cmd: Command, inside: Path) -> None:
-    np.save(inside / "x.npy", X)
-    cmd("run", "add.mlir", "--input", "z=x.npy").refused(
-        "unknown input 'z'; the model takes 'x' float32[2, 4], 'y' float32[2, 4]"
-    )
-
-
-@pytest.mark.parametrize("option", ["x", "x=", "=x.npy", ""])
-def test_bad_input_option(cmd: Command, inside: Path, option: str) -> None:
-    result = cmd("run", "add.mlir", "--input", option)
-    result.refused(f"--input is '{option}', expected NAME=FILE.npy")
-
-
-def test_an_input_is_given_once(cmd: Command, inside: Path) -> None:
-    np.save(inside / "x.npy", X)
-    result = cmd("run", "add.mlir", "--input", "x=x.npy", "--input", "x=x.npy")
-    result.refused("--input names 'x' twice")
-
-
-def test_tensors_that_do_not_fit_into_memory(
-    cmd: Command, inside: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*args: Any) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(run_model, "complete_inputs", refuse)
-    cmd("run", "add.mlir").refused("not enough memory")
-
-
 # -- options ----------------------------------------------------------------------------------
 
 
@@ -462,137 +354,6 @@ def test_negative_seed(cmd: Command, inside: Path) -> None:
     cmd("run", "add.mlir", "--seed", "-1").refused("--seed is -1")
 
 
-# -- outputs that cannot be written -----------------------------------------------------------
-
-
-@pytest.mark.parametrize("suffix", ["ll", "o", "mlir", pytest.param("so", marks=needs_cc)])
-class Test_Unwritable:
-    def test_missing_folder(self, cmd: Command, inside: Path, suffix: str) -> None:
-        result = cmd("compile", "conv.onnx", "-o", f"absent/out.{suffix}")
-        result.refused(f"cannot write 'absent/out.{suffix}': no folder 'absent'")
-
-    def test_directory(self, cmd: Command, inside: Path, suffix: str, files: Snapshot) -> None:
-        (inside / f"out.{suffix}").mkdir()
-        before = files(inside)
-        result = cmd("compile", "conv.onnx", "-o", f"out.{suffix}")
-        result.refused(f"cannot write 'out.{suffix}': it is a directory")
-        assert files(inside) == before
-
-    def test_folder_that_takes_no_files(self, cmd: Command, inside: Path, suffix: str) -> None:
-        """/proc refuses files even to the superuser, whom permissions do not stop."""
-        if not Path("/proc/self").exists():
-            pytest.skip("there is no /proc")
-        result = cmd("compile", "conv.onnx", "-o", f"/proc/out.{suffix}")
-        result.refused(f"/proc/out.{suffix}'")
-        assert result.err.count("\n") == 1
-
-    def test_companion_that_cannot_be_written(
-        self, cmd: Command, inside: Path, suffix: str, files: Snapshot
-    ) -> None:
-        """Header or weights cannot be written: the output is not, either."""
-        names = {"ll": "out.ll.weights", "mlir": "out.mlir.weights.npz"}
-        (inside / names.get(suffix, "out.h")).mkdir()
-        before = files(inside)
-        result = cmd("compile", "conv.onnx", "-o", f"out.{suffix}")
-        result.refused("Is a directory")
-        assert files(inside) == before
-
-
-OUTPUTS = {
-    "compile": ["compile", "add.mlir", "-o", "{}.mlir"],
-    "explain": ["explain", "add.mlir", "--plan-json", "{}.json"],
-    "view": ["view", "add.mlir", "-o", "{}.dot"],
-    "partition": ["partition", "add.mlir", "--backend", "numpy", "--json", "{}.json"],
-}
-
-
-@pytest.mark.parametrize("action", OUTPUTS)
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("x" * 5000, "File name too long"),
-        ("add.mlir/x", "add.mlir"),
-        ("pipe", "nobody reads this pipe"),
-        ("directory", "directory"),
-    ],
-)
-def test_output_that_is_no_file(
-    cmd: Command, inside: Path, files: Snapshot, action: str, name: str, reason: str
-) -> None:
-    for suffix in ("mlir", "json", "dot"):
-        os.mkfifo(inside / f"pipe.{suffix}")
-        (inside / f"directory.{suffix}").mkdir()
-    before = files(inside)
-    result = cmd(*(word.format(name) for word in OUTPUTS[action]))
-    assert result.code == BAD_INPUT
-    assert result.err.count("\n") == 1 and reason in result.err
-    assert files(inside) == before
-
-
-def test_names_with_nul(cmd: Command, opt_cmd: Command, inside: Path) -> None:
-    for arguments in OUTPUTS.values():
-        cmd(*(word.format("a\0") for word in arguments)).refused("has a NUL character")
-    cmd("run", "a\0.onnx").refused("'a\\x00.onnx' has a NUL character")
-    opt_cmd("add.mlir", "-o", "a\0.mlir").refused("has a NUL character")
-
-
-def test_output_into_a_pipe(cmd: Command, inside: Path) -> None:
-    os.mkfifo(inside / "pipe.json")
-    with open(os.open(inside / "pipe.json", os.O_RDONLY | os.O_NONBLOCK)) as reader:
-        # The text is shorter than what a pipe holds.
-        assert cmd("explain", "add.mlir", "--plan-json", "pipe.json").code == 0
-        assert json.load(reader)["blocks"]
-
-
-def test_output_into_a_pipe_behind_a_link(cmd: Command, inside: Path) -> None:
-    """As /dev/stdout is: the link leads to no path."""
-    read, write = os.pipe()
-    (inside / "link.json").symlink_to(f"/proc/self/fd/{write}")
-    with open(read) as reader:
-        assert cmd("explain", "add.mlir", "--plan-json", "link.json").code == 0
-        os.close(write)
-        assert json.load(reader)["blocks"]
-
-
-def test_failed_compile_keeps_the_old_output(cmd: Command, inside: Path) -> None:
-    (inside / "out.so").write_text("old")
-    (inside / "other.mlir").write_text(OTHER)
-    assert cmd("compile", "other.mlir", "-o", "out.so").code == FAILED
-    assert (inside / "out.so").read_text() == "old"
-
-
-@pytest.mark.parametrize("output", ["out", "out.txt", "out.pb", "", "."])
-def test_unknown_suffix(cmd: Command, inside: Path, output: str) -> None:
-    result = cmd("compile", "conv.onnx", "-o", output)
-    result.refused("expected a name that ends with .mlir, .onnx, .ll, .o, .so")
-
-
-def test_emit_after_needs_text_and_a_known_stage(cmd: Command, inside: Path) -> None:
-    result = cmd("compile", "conv.onnx", "-o", "out.so", "--emit-after", "fuse-ops")
-    result.refused("--emit-after goes with an output that ends with .mlir")
-    result = cmd("compile", "conv.onnx", "-o", "out.mlir", "--emit-after", "lunch")
-    result.refused("--emit-after is 'lunch', expected import, ", "fuse-ops")
-
-
-def test_output_folder_is_a_file(cmd: Command, inside: Path) -> None:
-    result = cmd("run", "add.mlir", "--output-dir", "conv.onnx")
-    result.refused("cannot write into 'conv.onnx': it is not a directory")
-    result = cmd("run", "add.mlir", "--output-dir", "conv.onnx/deeper")
-    result.refused("conv.onnx")
-
-
-def test_outputs_are_written_together(
-    cmd: Command, inside: Path, files: Snapshot, model_of: MakeModel
-) -> None:
-    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Neg", ["x"], ["b"])]
-    onnx.save(model_of(nodes, {"x": (np.float32, [2])}, ["a", "b"]), inside / "two.onnx")
-    (inside / "out" / "b.npy").mkdir(parents=True)
-    before = files(inside)
-    result = cmd("run", "two.onnx", "--output-dir", "out")
-    result.refused("b.npy': Is a directory")
-    assert files(inside) == before
-
-
 # -- saved models that cannot be loaded -------------------------------------------------------
 
 
@@ -612,11 +373,6 @@ def test_library_that_is_cut_off(cmd: Command, inside: Path) -> None:
     for end in (0, 3, 40, 64, 1000, len(content) // 2, len(content) - 1):
         (inside / "bad.so").write_bytes(content[:end])
         cmd("run", "bad.so").refused("bad.so")
-
-
-def test_a_name_that_the_checker_of_onnx_does_not_take(cmd: Command, inside: Path) -> None:
-    name = os.fsdecode(b"\xff.onnx")
-    cmd("compile", "conv.onnx", "-o", name).refused("ONNX's checker takes UTF-8", code=FAILED)
 
 
 def test_library_that_is_none(cmd: Command, inside: Path) -> None:

@@ -1,15 +1,12 @@
 """What commands say: guesses at wrong words, and lines that can be read."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from commands.runs import Command
 
 from tests.fuzz.__main__ import main as fuzz
 from xrelay.tools.errors import BAD_INPUT, shortened
-
-Command = Callable[..., Any]
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands.runs import Command
 from xdsl.ir import Operation
 
 from xrelay.compiler import lower, read_model
@@ -16,8 +16,6 @@ from xrelay.lowering.program.program import Program
 from xrelay.options import CompileOptions
 from xrelay.tools.explain.memory import Usage, kind, picture
 from xrelay.tools.explain.strategies import kernel_uses, why_not
-
-Command = Callable[..., Any]
 
 PROGRAM = """\
 func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>) -> tensor<4x64xf32> {

@@ -1,13 +1,13 @@
 """`xrelay-opt --timing`, `--statistics` and `--verify-semantics`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from commands.runs import Command
 from rich.console import Console
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -35,7 +35,6 @@ from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.rules.pass_sequence import single_passes
 
-Command = Callable[..., Any]
 EXAMPLE = Path(__file__).parents[1] / "data" / "view.mlir"
 T = "tensor<2x4xf32>"
 

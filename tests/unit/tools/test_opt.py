@@ -2,18 +2,16 @@
 
 import os
 import re
-import shutil
 import sys
-from collections.abc import Callable
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, helper, parser
+from commands.runs import Command, MakeModel, Snapshot
+from onnx import helper, parser
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.passes import ModulePass
@@ -27,13 +25,6 @@ from xrelay.runtime.files import write_files
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.opt import XRelayOptMain
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
-
-CC = shutil.which("cc")
-needs_cc = pytest.mark.skipif(CC is None, reason="shared libraries are linked by a C compiler")
-
-Command = Callable[..., Any]
-Snapshot = Callable[[Path], dict[str, bytes | None]]
-MakeModel = Callable[..., ModelProto]
 
 OPEN = """
 <ir_version: 9, opset_import: ["" : 17]>

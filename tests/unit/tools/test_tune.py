@@ -1,11 +1,12 @@
 """`xrelay tune` and what the records that it writes do. Times are made up: nothing is measured."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands.runs import Command
 
 import xrelay
 from xrelay.cached import cache_place
@@ -19,8 +20,6 @@ from xrelay.lowering.emit.tuning import (
 from xrelay.options import CompileOptions
 from xrelay.tools import tune
 from xrelay.tools.tune import Trial, Tuner, next_round
-
-Command = Callable[..., Any]
 
 TYPE = "(tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>"
 PROGRAM = f"""\

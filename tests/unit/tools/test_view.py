@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 
 import onnx
 import pytest
+from commands.runs import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
+from texts import parsed
 
 from xrelay.analysis.fusion.plan import FusionNode, FusionOptions, FusionPlan, plan_fusion
-from xrelay.compiler import context, read_model
+from xrelay.compiler import read_model
 from xrelay.lowering.program.steps import Step
 from xrelay.tools.errors import FAILED, CommandFailed
 from xrelay.tools.view.from_plan import graphs
@@ -29,7 +29,6 @@ from xrelay.tools.view.page import lesson, script_json
 from xrelay.tools.view.picture import short_type
 from xrelay.tools.view.steps import read_times
 
-Command = Callable[..., Any]
 FUSE = FusionOptions(2)
 EXAMPLE = Path(__file__).parents[1] / "data" / "view.mlir"
 T = "tensor<4x4xf32>"
@@ -66,12 +65,6 @@ func.func @main(%x: {T}, %w: {T}, %p: i1) -> {T} {{
   return %7 : {T}
 }}
 """
-
-
-def parse(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
 
 
 def names(unit: Unit) -> list[str]:
@@ -117,7 +110,7 @@ def test_refusals_are_those_of_the_plan() -> None:
 
 
 def test_bodies_are_drawn_in_place() -> None:
-    (main, branch) = graphs(parse(REGIONS), FUSE)
+    (main, branch) = graphs(parsed(REGIONS), FUSE)
     assert main.title == "func.func main"
     assert branch.title == "scf.if, region 0 in func.func main"
     regions = {region.label: [node.name for node in region.members] for region in main.regions}
@@ -159,7 +152,7 @@ def test_uncalled_and_recursive_functions_of_compilers() -> None:
     }}
     """
     found = {
-        graph.title: [node.name for node in graph.nodes] for graph in graphs(parse(text), FUSE)
+        graph.title: [node.name for node in graph.nodes] for graph in graphs(parsed(text), FUSE)
     }
     assert found == {
         "func.func g": ["a", "abs", "return"],
@@ -168,7 +161,7 @@ def test_uncalled_and_recursive_functions_of_compilers() -> None:
 
 
 def test_every_node_has_one_unit() -> None:
-    for graph in graphs(parse(REGIONS), FUSE):
+    for graph in graphs(parsed(REGIONS), FUSE):
         members = [node for unit in graph.units for node in unit.members]
         assert sorted(node.number for node in members) == list(range(len(graph.nodes)))
         assert all(node in graph.unit_of[node].members for node in graph.nodes)
@@ -235,7 +228,7 @@ def merged(plan: FusionPlan) -> set[frozenset[int]]:
 @settings(max_examples=60, deadline=None)
 @given(programs())
 def test_attempts_lead_to_the_groups(text: str) -> None:
-    module = parse(text)
+    module = parsed(text)
     (graph,) = graphs(module, FUSE)
     plan = graph.plan
     assert plan is not None

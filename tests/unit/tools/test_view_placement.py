@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands.runs import Command
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
@@ -25,7 +26,6 @@ from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.combinators import Combine, OnlyValid, Primitive
 from xrelay.placement.rules.defaults import ANYTHING, OWN_KERNELS
 
-Command = Callable[..., Any]
 T = "tensor<4x4xf32>"
 PROGRAM = f"""
 func.func @main(%x: {T}) -> {T} {{

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands.runs import Command
 from onnx import helper
 
 from xrelay.contract import ContractBroken
 from xrelay.tools import backend_contract, demo
 from xrelay.tools.errors import FAILED
-
-Command = Callable[..., Any]
 
 WRONG: Sequence[tuple[str, str]] = (
     ("partition add.mlir --backend numpy --limit -1", "--limit is -1, expected at least 0"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layout_programs import shape_of
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
@@ -19,7 +20,6 @@ from xrelay.dialects.conv import conv
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn import norm, space
 from xrelay.dialects.pool import pool
-from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor import binary, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.dialects.tensor.layout import LayoutTransformOp
@@ -27,11 +27,6 @@ from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    assert is_tensor_type(value.type)
-    return value.type.get_shape()
 
 
 class Network:

@@ -8,12 +8,11 @@ Which operators fuse is tested by `tests/filecheck/transforms/fuse-ops-extended.
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from commands.runs import Command
 from fusion_graphs import random_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,8 +40,6 @@ from xrelay.dialects.tensor.unary import CastOp, ExpOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
-
-Command = Callable[..., Any]
 
 T = "tensor<4x8xf32>"
 T48 = TensorType(f32, [4, 8])

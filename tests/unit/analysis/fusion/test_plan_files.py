@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands.runs import Command
 from fusion_graphs import random_program
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -39,8 +40,6 @@ from xrelay.tools.light_models import LIGHT_MODELS, light_model
 from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.rules.outline_groups import outline_groups
-
-Command = Callable[..., Any]
 
 T = "tensor<4x8xf32>"
 PROGRAM = f"""

@@ -6,19 +6,11 @@ import numpy as np
 import pytest
 from exported import checked_export, run
 from onnx import numpy_helper
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
+from texts import parsed
 
-from xrelay.compiler import context
 from xrelay.frontends.onnx import OnnxExportError, export_model
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.relay import interpret
-
-
-def parsed(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
 
 
 def function(op: str, types: Sequence[str], result: str) -> str:

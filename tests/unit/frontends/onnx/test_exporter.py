@@ -12,11 +12,10 @@ import pytest
 from exported import checked_export, run_session
 from graphs import Graph
 from onnx import ModelProto, checker
+from texts import parsed
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.parser import Parser
 
-from xrelay.compiler import context
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import norm
 from xrelay.dialects.qnn.blocks import QnnDequantizeBlocksOp
@@ -29,12 +28,6 @@ from xrelay.tools.light_models import light_model
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-
-
-def parsed(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
 
 
 def function(

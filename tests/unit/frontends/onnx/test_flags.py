@@ -1,4 +1,7 @@
-"""Attributes that are 0 or 1, in all operators that are imported, by the schemas of ONNX and of onnxruntime."""
+"""
+Attributes that are 0 or 1, in all operators that are imported, by the schemas of ONNX and of onnxruntime; the operator
+sets that converters are for.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +12,7 @@ from onnx_models import untyped
 from onnxruntime.capi import onnxruntime_pybind11_state as onnxruntime_state
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.importer.converters import DOMAINS
+from xrelay.frontends.onnx.importer.converters import CONVERTERS, DOMAINS
 from xrelay.frontends.onnx.importer.flags import FLAGS
 
 NUMBERS = frozenset(
@@ -110,3 +113,15 @@ def test_all_flags_are_0_or_1():
             )
             with pytest.raises(OnnxImportError, match=message):
                 import_model(model(operator, flag, number))
+
+
+def test_converters_begin_at_versions_of_the_operator():
+    """`since` numbers that no version of the operator has would be mistakes."""
+    versions: dict[str, set[int]] = {}
+    for schema in defs.get_all_schemas_with_history():
+        if schema.domain == "":
+            versions.setdefault(schema.name, set()).add(schema.since_version)
+    # onnxruntime writes this one, without a domain, before ONNX had RMSNormalization.
+    versions["SimplifiedLayerNormalization"] = {1}
+    for op, converters in CONVERTERS.items():
+        assert set(converters) <= versions[op], op

@@ -1,4 +1,4 @@
-"""Selection by indices, quantised tensors and signals in the ONNX importer, against onnxruntime."""
+"""Selection by indices, weights of tokens, quantised tensors and signals in the ONNX importer, against onnxruntime."""
 
 from typing import Any
 
@@ -118,6 +118,21 @@ def test_einsum(equation: str):
     shapes = {"b": 2, "i": 3, "j": 3 if "ii" in equation else 4, "k": 5}
     inputs = equation.partition("->")[0].replace("...", "b").split(",")
     check("Einsum", [floats(*map(shapes.get, each)) for each in inputs], equation=equation)
+
+
+@pytest.mark.parametrize("mode", ["TF", "IDF", "TFIDF"])
+def test_weights_of_tokens(mode: str):
+    tokens = np.array([[1, 2, 1, 3], [3, 3, 3, 1]], np.int32)
+    sizes = {"min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0}
+    tables = {"ngram_counts": [0, 2], "ngram_indexes": [2, 0, 1], "pool_int64s": [1, 3, 3, 3]}
+    for weights in ({}, {"weights": [0.5, 3.0, 2.0]}):
+        check("TfIdfVectorizer", [tokens], mode=mode, **sizes, **tables, **weights)
+    tables |= {"ngram_indexes": [1, 1, 0], "weights": [0.5, 3.0, 2.0]}
+    if mode == "IDF":
+        with pytest.raises(OnnxImportError, match="several sequences have one column"):
+            import_model(one_node("TfIdfVectorizer", [tokens], mode=mode, **sizes, **tables))
+    else:
+        check("TfIdfVectorizer", [tokens], mode=mode, **sizes, **tables)
 
 
 # Elementwise operators and reductions

@@ -1,6 +1,6 @@
 """
-Tensors of files: of the size that their shape needs or not, stored in another file, which must lie in the folder of the
-model, in segments, in less than a byte, or under a name of a type.
+Tensors of files: of all types, of the size that their shape needs or not, stored in another file, which must lie in the
+folder of the model, in segments, in less than a byte, or under a name of a type.
 """
 
 import os
@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from onnx_models import Samples, build, one_node, untyped
+from onnx_models import Samples, build, by_import, one_node, operations, require_equal, untyped
 
+from xrelay.dialects.core.blob import BlobAttr
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, external, import_model, load_model
 from xrelay.frontends.onnx.tensors import element_type_named, loaded_tensor, tensor_array
 from xrelay.interpreters.relay import interpret
+
+SAMPLES = Samples(7)
 
 
 def beside(folder: Path, code: int, dims: list[int], content: bytes) -> TensorProto:
@@ -115,6 +119,45 @@ def identity_of(tensor: TensorProto) -> ModelProto:
     tensor.name = "w"
     node = helper.make_node("Identity", ["w"], ["y"])
     return build([node], [], [untyped("y")], [tensor])
+
+
+DTYPES = [
+    *("float32", "float64", "float16", "bool", "int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64"),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (3,), (5, 7), (0, 2)])
+@pytest.mark.parametrize("raw", [True, False])
+def test_initializers(dtype: str, shape: tuple[int, ...], raw: bool):
+    array = np.array(SAMPLES.random.integers(0, 2 if dtype == "bool" else 100, shape)).astype(dtype)
+    if raw:
+        tensor = numpy_helper.from_array(array)
+    else:
+        code = helper.np_dtype_to_tensor_dtype(array.dtype)
+        tensor = helper.make_tensor("w", code, shape, array.ravel().tolist())
+        assert not tensor.HasField("raw_data")
+    require_equal(by_import(identity_of(tensor), []), [array])
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_bfloat16(raw: bool):
+    values = [1.5, -2.0, 0.25]
+    tensor = helper.make_tensor("w", TensorProto.BFLOAT16, [3], values)
+    if raw:
+        bits = np.array(tensor.int32_data, np.uint16)
+        tensor = helper.make_tensor("w", TensorProto.BFLOAT16, [3], bits.tobytes(), raw=True)
+    (result,) = by_import(identity_of(tensor), [])
+    assert result.astype(np.float32).tolist() == values
+
+
+def test_large_constants_are_blobs_over_the_bytes():
+    array = SAMPLES.floats(100)
+    (constant,) = operations(import_model(identity_of(numpy_helper.from_array(array))))
+    assert isinstance(constant, ConstantOp) and isinstance(constant.value, BlobAttr)
+    data = constant.value.data.data
+    assert isinstance(data, memoryview) and data.tobytes() == array.tobytes()
 
 
 def test_tensors_must_have_the_size_of_their_shape():

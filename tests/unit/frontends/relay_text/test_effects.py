@@ -1,6 +1,7 @@
 """Which operations have effects, operators with a varying number of operands, and modules without words in the text."""
 
 import pytest
+from texts import parsed
 from xdsl.dialects.builtin import ComplexType, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.test import TestOp
@@ -12,10 +13,8 @@ from xdsl.irdl import (
     opt_operand_def,
     traits_def,
 )
-from xdsl.parser import Parser
 from xdsl.traits import Pure
 
-from xrelay.compiler import context
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import AnyValues, Tensor, operand
 from xrelay.frontends.relay_text import RelayPrintError, RelayTextError, print_relay_text
@@ -25,13 +24,6 @@ from xrelay.frontends.relay_text.errors import Source
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.operators import OperatorBuilder
 from xrelay.frontends.relay_text.syntax import Call, NameRef
-
-
-def mlir(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
-
 
 CELL = "!relay.ref<tensor<f32>>"
 WRITE = f"relay.ref_write %r, %x : ({CELL}, tensor<f32>) -> tuple<>"
@@ -48,7 +40,7 @@ def choice(name: str, body: str) -> str:
 def test_branches_have_the_effects_of_what_is_in_them() -> None:
     """Of branches, closures and functions those that are around an effect, but for closures, which only hold it."""
     plain = "%e = relay.exp %x : (tensor<f32>) -> tensor<f32>"
-    module = mlir(
+    module = parsed(
         f"func.func @main(%r: {CELL}, %x: tensor<f32>, %p: i1) -> tensor<f32> {{\n"
         f"{choice('%with', f'%u = {WRITE}')}"
         f"{choice('%without', plain)}"
@@ -67,7 +59,7 @@ def test_branches_have_the_effects_of_what_is_in_them() -> None:
 
 def test_programs_without_effects_have_none() -> None:
     """Not even calls, of which it is not known what they do."""
-    module = mlir(
+    module = parsed(
         "func.func @f(%x: tensor<f32>) -> tensor<f32> { func.return %x : tensor<f32> }\n"
         "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
         "%y = func.call @f(%x) : (tensor<f32>) -> tensor<f32>\nfunc.return %y : tensor<f32> }"
@@ -235,13 +227,13 @@ def said(module: ModuleOp) -> str:
 def test_modules_without_words(case: str) -> None:
     """The message names what they have."""
     text, rest = REFUSED[case]
-    assert said(mlir(text)) == f"Relay text has no words for {rest}"
+    assert said(parsed(text)) == f"Relay text has no words for {rest}"
 
 
 def test_operators_without_words() -> None:
     """One that Relay does not have, and a property of one that it has."""
     body = '%y = "relay.sum"(%x) : (tensor<2xf32>) -> tensor<f32>\nfunc.return %y : tensor<f32>'
-    module = mlir(f"func.func @main(%x: tensor<2xf32>) -> tensor<f32> {{ {body} }}")
+    module = parsed(f"func.func @main(%x: tensor<2xf32>) -> tensor<f32> {{ {body} }}")
     (old,) = [op for op in module.walk() if op.name == "relay.sum"]
     old.properties["axis"] = ComplexType(f32)
     assert said(module) == "Relay text has no words for axis = complex<f32> of relay.sum"

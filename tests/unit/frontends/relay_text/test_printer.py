@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from isomorphism import difference
+from texts import parsed
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -17,23 +18,15 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
 )
-from xdsl.parser import Parser
 
-from xrelay.compiler import context
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.relay_text import RelayPrintError, print_relay_text, read_relay_text
 from xrelay.frontends.relay_text.attributes import quoted
 
 
-def mlir(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
-
-
 def body(text: str) -> list[str]:
     """The lines of a printed function."""
-    lines = print_relay_text(mlir(text)).splitlines()
+    lines = print_relay_text(parsed(text)).splitlines()
     return [line.strip() for line in lines[2:-1]]
 
 
@@ -49,7 +42,7 @@ EXP = "%0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>"
 
 def literal(number: float, type_: AnyFloat) -> tuple[str, ModuleOp]:
     text = f"%0 = relay.constant dense<0.0> : tensor<{type_}>"
-    module = mlir(function(text, f"%0 : tensor<{type_}>", ""))
+    module = parsed(function(text, f"%0 : tensor<{type_}>", ""))
     (op,) = [op for op in module.walk() if isinstance(op, ConstantOp)]
     op.properties["value"] = DenseIntOrFPElementsAttr.from_list(TensorType(type_, []), [number])
     printed = print_relay_text(module)
@@ -121,7 +114,7 @@ def test_numbers(number: float, exact: str, six: str):
 def test_constants(constant: str):
     type_ = constant.partition(" : ")[2]
     ops = f"%0 = relay.constant {constant}"
-    module = mlir(f"func.func @main() -> {type_} {{\n{ops}\nfunc.return %0 : {type_}\n}}")
+    module = parsed(f"func.func @main() -> {type_} {{\n{ops}\nfunc.return %0 : {type_}\n}}")
     for tvm_compatible in (False, True):
         text = print_relay_text(module, tvm_compatible=tvm_compatible)
         assert difference(module, read_relay_text(text)) is None
@@ -153,7 +146,7 @@ def test_names_are_unique():
 
 
 def test_names_of_functions_in_quotes():
-    module = mlir(function(EXP).replace("@main", '@"a-b.0"'))
+    module = parsed(function(EXP).replace("@main", '@"a-b.0"'))
     printed = print_relay_text(module)
     assert 'def @"a-b.0"(' in printed
     assert difference(module, read_relay_text(printed)) is None
@@ -204,7 +197,7 @@ def test_effects_in_the_order_of_need_are_no_lets():
 
 @pytest.mark.parametrize("first", [f"%a = {READ}\n%u = {WRITE}", f"%u = {WRITE}\n%a = {READ}"])
 def test_effects_keep_their_order(first: str):
-    module = mlir(function(first, "%a : tensor<f32>", REF))
+    module = parsed(function(first, "%a : tensor<f32>", REF))
     again = read_relay_text(print_relay_text(module))
     again.verify()
     order = [op.name for op in module.walk() if op.name.startswith("relay.ref_")]
@@ -214,7 +207,7 @@ def test_effects_keep_their_order(first: str):
 def test_effects_inside_branches_keep_their_place():
     branch = f"%i = scf.if %p -> (tensor<f32>) {{ %u = {WRITE}\nscf.yield %x : tensor<f32> }} else {{ scf.yield %x : tensor<f32> }}"
     ops = f"%p = tensor.extract %c[] : tensor<i1>\n{branch}\n%a = {READ}\n%t = relay.tuple %a, %i : (tensor<f32>, tensor<f32>) -> tuple<tensor<f32>, tensor<f32>>"
-    module = mlir(function(ops, "%t : tuple<tensor<f32>, tensor<f32>>", f"{REF}, %c: tensor<i1>"))
+    module = parsed(function(ops, "%t : tuple<tensor<f32>, tensor<f32>>", f"{REF}, %c: tensor<i1>"))
     printed = print_relay_text(module)
     assert printed.index("let %i = if") < printed.index("let %a = ref_read")
     assert "let %u = ref_write(%r, %x);" in printed
@@ -240,5 +233,5 @@ def test_effects_inside_branches_keep_their_place():
 )  # fmt: skip
 def test_refusals(text: str, message: str):
     with pytest.raises(RelayPrintError) as raised:
-        print_relay_text(mlir(text))
+        print_relay_text(parsed(text))
     assert message in str(raised.value)

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from oracles import close, evaluate, runtime, same, sample
+from oracles import close, evaluate, from_layout, runtime, same, sample, to_layout
+from tiers import fixed_examples
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32
 from xdsl.dialects.test import TestOp
 from xdsl.utils.exceptions import VerifyException
@@ -15,12 +15,7 @@ from xrelay.dialects.conv import conv
 from xrelay.dialects.conv import transpose as conv_transpose
 from xrelay.dialects.pool import pool
 
-run_settings = settings(
-    deadline=None,
-    derandomize=True,
-    max_examples=25,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+run_settings = fixed_examples(25, HealthCheck.too_slow, HealthCheck.filter_too_much)
 seeds = st.integers(0, 2**32)
 
 LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW",), 3: ("NCDHW", "NDHWC", "CDNWH")}
@@ -40,14 +35,6 @@ def windows(draw: st.DrawFn, axes: int) -> dict[str, Any]:
         "padding": [draw(st.integers(0, kernel[i % axes] - 1)) for i in range(2 * axes)],
         "layout": draw(st.sampled_from(LAYOUTS[axes])),
     }
-
-
-def to_layout(array: Any, names: str, layout: str) -> Any:
-    return np.ascontiguousarray(array.transpose([names.index(name) for name in layout]))
-
-
-def from_layout(array: Any, names: str, layout: str) -> Any:
-    return array.transpose([layout.index(name) for name in names])
 
 
 @given(seed=seeds, case=windows(3), sizes=st.tuples(*[st.integers(1, 2)] * 4))

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluation import evaluate, reference, runtime
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tiers import fixed_examples
 from xdsl.dialects.builtin import f32, i8
 
 from xrelay.dialects.image import resize as image
@@ -20,12 +21,7 @@ from xrelay.dialects.image import sampling
 from xrelay.dialects.image.resize import MODES, ROUNDINGS
 from xrelay.interpreters.arrays import Array
 
-run_settings = settings(
-    deadline=None,
-    derandomize=True,
-    max_examples=40,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+run_settings = fixed_examples(40, HealthCheck.too_slow)
 seeds = st.integers(0, 2**32)
 lengths = st.integers(1, 7)
 OPS = {1: image.Resize1DOp, 2: image.Resize2DOp, 3: image.Resize3DOp}

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracles import close, evaluate, every_index, reference, runtime, same, sample
+from tiers import fixed_examples
 from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 
 from xrelay.dialects.conv import packed as conv_packed
@@ -19,12 +20,7 @@ from xrelay.dialects.nn import bitserial, dense, loss
 from xrelay.dialects.sparse import products as sparse
 from xrelay.interpreters.conv.winograd import POINTS, weight_matrix
 
-run_settings = settings(
-    deadline=None,
-    derandomize=True,
-    max_examples=20,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+run_settings = fixed_examples(20, HealthCheck.too_slow, HealthCheck.filter_too_much)
 seeds = st.integers(0, 2**32)
 
 # Losses

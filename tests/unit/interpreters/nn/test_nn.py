@@ -10,9 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from oracles import close, evaluate, every_index, reference, runtime, same, sample
+from oracles import (
+    close,
+    evaluate,
+    every_index,
+    from_layout,
+    reference,
+    runtime,
+    same,
+    sample,
+    to_layout,
+)
+from tiers import fixed_examples
 
 from xrelay.dialects.conv import conv
 from xrelay.dialects.conv import gradient as conv_gradient
@@ -21,22 +32,9 @@ from xrelay.dialects.pool import adaptive as adaptive_pool
 from xrelay.dialects.pool import gradient as pool_gradient
 from xrelay.dialects.pool import pool
 
-run_settings = settings(
-    deadline=None,
-    derandomize=True,
-    max_examples=20,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+run_settings = fixed_examples(20, HealthCheck.too_slow, HealthCheck.filter_too_much)
 seeds = st.integers(0, 2**32)
 DTYPES = ("float16", "float32", "float64", "int8", "int64", "uint16", "bool")
-
-
-def to_layout(array: Any, names: str, layout: str) -> Any:
-    return np.ascontiguousarray(array.transpose([names.index(name) for name in layout]))
-
-
-def from_layout(array: Any, names: str, layout: str) -> Any:
-    return array.transpose([layout.index(name) for name in names])
 
 
 # Element by element

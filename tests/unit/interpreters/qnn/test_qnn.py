@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluation import evaluate, runtime
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tiers import fixed_examples
 from xdsl.dialects.builtin import i8, i16, i32
 
 from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
@@ -21,12 +22,7 @@ from xrelay.dialects.qnn import products as qnn_products
 from xrelay.dialects.qnn.parameters import fixed_point, ui8, ui16
 from xrelay.interpreters.arrays import Array, dtype_of
 
-run_settings = settings(
-    deadline=None,
-    derandomize=True,
-    max_examples=30,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+run_settings = fixed_examples(30, HealthCheck.too_slow)
 
 DTYPES = {"int8": i8, "uint8": ui8, "int16": i16, "uint16": ui16, "int32": i32}
 names = st.sampled_from(sorted(DTYPES))

@@ -10,19 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluation import evaluate, runtime
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tiers import fixed_examples
 
 from xrelay.dialects.vision import nms as vision
 from xrelay.dialects.vision import regions
 from xrelay.interpreters.arrays import Array
 
-run_settings = settings(
-    deadline=None,
-    derandomize=True,
-    max_examples=40,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+run_settings = fixed_examples(40, HealthCheck.too_slow)
 seeds = st.integers(0, 2**32)
 
 

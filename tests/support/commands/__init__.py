@@ -1,0 +1,1 @@
+"""Commands that tests run in their own process."""
