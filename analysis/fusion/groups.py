@@ -21,7 +21,7 @@ Invariants
 Source: Relay's FuseOps (TVM 0.10), GraphPartitioner.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,8 +44,8 @@ SWEEPS = 3
 """The number of sweeps over all nodes."""
 RULE_SETS: dict[str, frozenset[int]] = {
     "relay": frozenset(),
-    "cpu": frozenset((40, 41, 42, 43)),
-    "extended": frozenset((38, 39, 40, 41, 42, 43)),
+    "cpu": frozenset((40, 41, 42, 43, 44)),
+    "extended": frozenset((38, 39, 40, 41, 42, 43, 44)),
 }
 """
 The sets of rules by which operators fuse: Relay's, which are in all of them, and the rules beyond
@@ -100,9 +100,16 @@ class Partition:
     group's root describes the group; those of the others stay as they were when they merged.
     """
 
-    def __init__(self, nodes: Sequence[FusionNode], options: FusionOptions):
+    def __init__(
+        self,
+        nodes: Sequence[FusionNode],
+        options: FusionOptions,
+        ends: Mapping[int, Refusal] | None = None,
+    ):
         self.nodes = nodes
         self.options = options
+        self.ends = ends or {}
+        """The nodes with which groups end, and why."""
         self.parents = list(range(len(nodes)))
         self.kinds = [node.kind for node in nodes]
         self.counts = [1] * len(nodes)
@@ -179,6 +186,8 @@ class Partition:
             return Refusal(15, "nothing fuses at level 0")
         if node.extern is not None:
             return node.extern
+        if node.index in self.ends:
+            return self.ends[node.index]
         if not node.edges:
             return Refusal(12, "the value is not used")
         if node.dominator is None:

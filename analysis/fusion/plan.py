@@ -13,8 +13,8 @@ Algorithm (the numbers are those of the rules that `Refusal.rule` names, see doc
 - Post-dominators (12, 13, `post_dominators`): one sweep backwards. The dominator of a node is the
   lowest common ancestor of its users; the path kind is the highest kind on the way to it.
 - Groups (14-25, `fusion_groups`): union-find in three sweeps in program order.
-- Only when asked for: rules beyond Relay's (37-42, `fusion_extended`), in one more sweep backwards; 43
-  gives operators a kind before all others.
+- Only when asked for: rules beyond Relay's (37-42, `extended`), in one more sweep backwards; 43
+  gives operators a kind before all others; 44 (`narrow_ends`) lets some groups end earlier.
 
 Nothing is rewritten, and the answer depends on the block and the options only.
 
@@ -44,6 +44,7 @@ from xrelay.analysis.fusion.graph import (
     may_fuse,
 )
 from xrelay.analysis.fusion.groups import RULE_SETS, Attempt, FusionOptions, Partition
+from xrelay.analysis.fusion.narrow_ends import narrowed
 from xrelay.analysis.fusion.post_dominators import find_post_dominators
 from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.functional import ClosureOp
@@ -247,6 +248,8 @@ def plan_fusion(block: Block, options: FusionOptions, kinds: Kinds | None = None
     find_post_dominators(nodes)
     partition = Partition(nodes, options)
     partition.sweep()
+    if 44 in rules:
+        partition = narrowed(partition)
     extension = None
     if rules and options.opt_level:
         extension = Extension(partition, rules)

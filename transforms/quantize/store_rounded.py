@@ -17,6 +17,9 @@ transformers, would lose bits in each of them, and are small.
 Left alone: results of functions, parameters and constants, which are there as they are, values of other blocks,
 bodies of `relay.fused` and `relay.composite`. Run it after `to-mixed-precision`. Results change, within the
 roundings of the type.
+
+Where images of two products meet, as at the end of a block of a residual network, the one that is computed last is rounded,
+too: it is stored, while what the other becomes stays in registers.
 """
 
 from collections.abc import Iterable
@@ -36,6 +39,7 @@ from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.dtypes import DTYPES
 from xrelay.dialects.shapes import is_tensor_type, with_dtype
 from xrelay.dialects.tensor.unary import CastOp
+from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.transforms.rules.quantize.cpu_precision import MOVES
 
 ShortType = BFloat16Type | Float16Type
@@ -123,6 +127,48 @@ class _Casts:
                 wide.result if operand is cast.data else operand for operand in user.operands
             ]
 
+    def round_meetings(self, ops: Iterable[Operation]) -> None:
+        """
+        Where images of two products of rounded operands meet element by element, one kernel computes the first one and
+        all that follows: the other image is stored, rounded.
+        """
+        origins: dict[SSAValue, int] = {}
+        """Of what becomes of the result of a product, element by element: the number of the product."""
+        for number, op in enumerate(ops):
+            if len(op.results) != 1 or not self.is_image(result := op.results[0]):
+                continue
+            kind = pattern_kind(op)
+            if kind is OpPatternKind.OUT_EWISE_FUSABLE:
+                if self.is_short(op.operands[0]):
+                    origins[result] = number
+            elif isinstance(op, RelayOp) and kind <= OpPatternKind.BROADCAST:
+                meeting = [
+                    value
+                    for value in dict.fromkeys(op.operands)
+                    if value in origins and value.has_one_use() and value.type == result.type
+                ]
+                if not meeting:
+                    continue
+                first, *others = sorted(meeting, key=origins.__getitem__)
+                origins[result] = origins[first]
+                for each in others:
+                    short = _insert(CastOp(each, self.short), op)
+                    wide = _insert(CastOp(short, f32), op)
+                    op.operands = [wide if operand is each else operand for operand in op.operands]
+
+    def is_short(self, value: SSAValue) -> bool:
+        """Whether a value is a tensor of the type."""
+        return is_tensor_type(value.type) and value.type.element_type == self.short
+
+    def is_image(self, value: SSAValue) -> bool:
+        """Whether a value is one of f32 that is stored once."""
+        type_ = value.type
+        return (
+            is_tensor_type(type_)
+            and type_.element_type == f32
+            and type_.get_num_dims() >= self.shared_rank
+        )
+
     def move(self, cast: CastOp, source: RelayOp) -> None:
         """Puts a cast in front of the operator whose result it takes."""
         (operand,) = source.operands
@@ -201,6 +247,7 @@ class StoreRoundedPass(RelayPass):
         is_kept = Within(keeps_body)
         casts.pending.extend(self._rounding(casts, walk(op), is_kept))
         casts.run()
+        casts.round_meetings(each for each in list(walk(op)) if not is_kept(each))
 
     @staticmethod
     def _rounding(casts: _Casts, ops: Iterable[Operation], is_kept: Within) -> Iterable[CastOp]:

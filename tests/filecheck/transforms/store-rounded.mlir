@@ -41,6 +41,36 @@ func.func @shared(%x: tensor<2x3xf32>) -> (tensor<6xbf16>, tensor<3x2xf32>) {
   return %3, %4 : tensor<6xbf16>, tensor<3x2xf32>
 }
 
+// Of images of products that meet, the one that is computed last is stored rounded; not what another one uses as well, and
+// no products of others than rounded operands.
+// BOTH-LABEL: func.func @meeting
+// BOTH-NEXT: [[P:%.*]] = relay.nn.conv2d %x, %v
+// BOTH-NEXT: [[M:%.*]] = relay.nn.conv2d %x, %w
+// BOTH-NEXT: [[S:%.*]] = relay.add [[P]], %b
+// BOTH-NEXT: [[N:%.*]] = relay.negative [[M]]
+// BOTH-NEXT: [[R:%.*]] = relay.cast [[N]] {dtype = bf16}
+// BOTH-NEXT: [[W:%.*]] = relay.cast [[R]] {dtype = f32}
+// BOTH-NEXT: [[A:%.*]] = relay.add [[W]], [[S]]
+// BOTH-NEXT: [[D:%.*]] = relay.add [[A]], [[A]]
+// BOTH-NEXT: [[O:%.*]] = relay.nn.conv2d %x, %v
+// BOTH-NEXT: [[F:%.*]] = relay.nn.conv2d %y, %u
+// BOTH-NEXT: [[E:%.*]] = relay.add [[D]], [[O]]
+// BOTH-NEXT: relay.add [[E]], [[F]]
+// BOTH-NEXT: return
+func.func @meeting(%x: tensor<1x8x5x5xbf16>, %y: tensor<1x8x5x5xf32>, %v: tensor<8x8x1x1xbf16>, %w: tensor<8x8x1x1xbf16>, %u: tensor<8x8x1x1xf32>, %b: tensor<8x1x1xf32>) -> (tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>) {
+  %0 = relay.nn.conv2d %x, %v {out_dtype = f32} : (tensor<1x8x5x5xbf16>, tensor<8x8x1x1xbf16>) -> tensor<1x8x5x5xf32>
+  %1 = relay.nn.conv2d %x, %w {out_dtype = f32} : (tensor<1x8x5x5xbf16>, tensor<8x8x1x1xbf16>) -> tensor<1x8x5x5xf32>
+  %2 = relay.add %0, %b : (tensor<1x8x5x5xf32>, tensor<8x1x1xf32>) -> tensor<1x8x5x5xf32>
+  %3 = relay.negative %1 : (tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32>
+  %4 = relay.add %3, %2 : (tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32>
+  %5 = relay.add %4, %4 : (tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32>
+  %6 = relay.nn.conv2d %x, %v {out_dtype = f32} : (tensor<1x8x5x5xbf16>, tensor<8x8x1x1xbf16>) -> tensor<1x8x5x5xf32>
+  %7 = relay.nn.conv2d %y, %u : (tensor<1x8x5x5xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x5x5xf32>
+  %8 = relay.add %5, %6 : (tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32>
+  %9 = relay.add %8, %7 : (tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32>
+  return %9, %6 : tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>
+}
+
 // One cast of a value, behind it; the fields of what is joined are cast.
 // CHECK-LABEL: func.func @joined
 // CHECK-NEXT: [[E:%.*]] = relay.exp %x
