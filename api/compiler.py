@@ -275,11 +275,14 @@ def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
     """What happens to a relay module before it is fused, in order."""
     target = named_target(options.target)
     rounding: list[RelayPass] = []
+    float_lanes = 0
     if options.precision != FULL:
         products = multiplies(options.precision, target)
         lists = known_operators(options.precision_rules)
         rounding.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
-    passes = cpu_pipeline(target.lanes(4), rounding)
+        if products and "nn.conv2d" not in lists["never"]:
+            float_lanes = target.bf16_tile_lanes
+    passes = cpu_pipeline(target.lanes(4), rounding, target.byte_tile_lanes, float_lanes)
     return (*passes, FuseCompositesPass(options.target, options.threads))
 
 

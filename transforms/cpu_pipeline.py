@@ -56,12 +56,19 @@ from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.sink_reshape import SinkReshapePass
 
 
-def cpu_pipeline(lanes: int = 16, rounding: Sequence[RelayPass] = ()) -> tuple[RelayPass, ...]:
+def cpu_pipeline(
+    lanes: int = 16,
+    rounding: Sequence[RelayPass] = (),
+    byte_lanes: int = 0,
+    float_lanes: int = 0,
+) -> tuple[RelayPass, ...]:
     """
-    The passes in order, for a CPU whose vectors hold `lanes` elements of f32. Those of `rounding`, which let products
-    compute with fewer bits, look into attention, too.
+    The passes in order, for a CPU whose vectors hold `lanes` elements of f32, and whose products take `byte_lanes`
+    bytes or `float_lanes` floats of an image at once; 0 where that is for vectors. Those of `rounding`, which let
+    products compute with fewer bits, look into attention, too.
     """
-    return (*_operators_with_kernels(), *_algebra(), *_layouts(lanes), *rounding, *_composites())
+    layouts = AlterOpLayoutPass(lanes, byte_lanes, float_lanes)
+    return (*_operators_with_kernels(), *_algebra(), *_layouts(layouts), *rounding, *_composites())
 
 
 def _operators_with_kernels() -> tuple[RelayPass, ...]:
@@ -133,11 +140,11 @@ def _algebra() -> tuple[RelayPass, ...]:
     )
 
 
-def _layouts(lanes: int) -> tuple[RelayPass, ...]:
+def _layouts(layouts: AlterOpLayoutPass) -> tuple[RelayPass, ...]:
     """Layouts of the target."""
     return (
         # 16. Images get blocks of channels: weights and epilogues have their final form.
-        AlterOpLayoutPass(lanes=lanes),
+        layouts,
     )
 
 
@@ -161,5 +168,11 @@ class CpuPipelinePass(PassSequence):
     lanes: int = 16
     """Elements of f32 in a vector: 16 for AVX-512, 8 for AVX2, 4 for 128-bit vectors."""
 
+    byte_lanes: int = 0
+    """Bytes of an image that products take at once: 64 for AMX; 0 where vectors sum them."""
+
+    float_lanes: int = 0
+    """Floats that they take at once, when they are rounded: 32 for AMX and bf16; 0 likewise."""
+
     def steps(self) -> tuple[RelayPass, ...]:
-        return cpu_pipeline(self.lanes)
+        return cpu_pipeline(self.lanes, (), self.byte_lanes, self.float_lanes)

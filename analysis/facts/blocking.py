@@ -250,6 +250,14 @@ class BlockingPlan:
         """Whether an operator works in blocks."""
         return op in self.decisions and self.decisions[op].blocked
 
+    def fills_blocks(self, op: Operation) -> bool:
+        """Whether an operator is no convolution in blocks, or has no lane in them without a channel, and one group."""
+        if not isinstance(op, Conv2DOp) or not self.is_blocked(op):
+            return True
+        outputs, inputs, *_ = op.weight.type.get_shape()
+        is_whole = not self.decisions[op].images or inputs % self.lanes == 0
+        return op.groups.value.data == 1 and outputs % self.lanes == 0 and is_whole
+
     # -- backward -----------------------------------------------------------------------------
 
     def look_back(self, op: Operation) -> None:
@@ -355,6 +363,32 @@ def plan_blocking(block: Block, lanes: int) -> BlockingPlan:
     for op in ops:
         plan.decide(op)
     return plan
+
+
+def plan_large_blocks(
+    block: Block, lanes: int, byte_lanes: int = 0, float_lanes: int = 0
+) -> BlockingPlan:
+    """
+    As `plan_blocking`, but in blocks of `byte_lanes` channels where all convolutions in blocks multiply bytes, or of
+    `float_lanes` where all multiply floats: if that leaves the same operators in blocks, and fills all blocks that
+    convolutions read and write. 0 is for none.
+    """
+    plan = plan_blocking(block, lanes)
+    kinds = {
+        op.weight.type.element_type
+        for op in plan.decisions
+        if isinstance(op, Conv2DOp) and plan.is_blocked(op)
+    }
+    larger = 0
+    if kinds and all(is_integer_type(kind) and kind.width.data == 8 for kind in kinds):
+        larger = byte_lanes
+    elif kinds and kinds <= set(FLOATS):
+        larger = float_lanes
+    if larger <= lanes:
+        return plan
+    other = plan_blocking(block, larger)
+    alike = all(other.is_blocked(op) == plan.is_blocked(op) for op in block.ops)
+    return other if alike and all(map(other.fills_blocks, other.decisions)) else plan
 
 
 def is_whole(image: SSAValue, lanes: int) -> bool:

@@ -7,6 +7,9 @@ from xrelay.analysis.facts.suggestions import PassOptionError, did_you_mean
 from xrelay.runtime.host import host
 from xrelay.runtime.machine import TILES, may_use_tiles
 
+TILE_ROW_BYTES = 64
+"""Of a row of a tile register."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -63,6 +66,16 @@ class Target:
     def cycle_seconds(self) -> float:
         """The time in which a core starts two multiply-adds on vectors of single precision."""
         return 4 * self.lanes(4) / self.flops
+
+    @property
+    def byte_tile_lanes(self) -> int:
+        """How many bytes of a position tile registers take at once; 0 where they multiply none."""
+        return TILE_ROW_BYTES if self.byte_tiles else 0
+
+    @property
+    def bf16_tile_lanes(self) -> int:
+        """How many bf16 of a position they take at once; 0 where they multiply none."""
+        return TILE_ROW_BYTES // 2 if self.bf16_tiles else 0
 
     def lanes(self, element_bytes: int) -> int:
         """How many elements of a size one vector register holds."""

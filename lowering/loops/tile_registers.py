@@ -34,7 +34,7 @@ from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
-from xrelay.lowering.emit.target import Target
+from xrelay.lowering.emit.target import TILE_ROW_BYTES, Target
 from xrelay.lowering.loops.dots import BfloatDot, ByteDot, Operands, dot_of
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, DepthLoop, Meanwhile, Prefetch
 from xrelay.lowering.loops.tiling import MOST_ALONG, STORE_CYCLES, TILE_CYCLES, Tiling, panel_parts
@@ -43,7 +43,6 @@ NO_TILES = "no tile registers for elements of these types"
 """Why an implementation that needs them refuses a site."""
 ROWS = 16
 """Of a tile."""
-ROW_BYTES = 64
 GROUP_BYTES = 4
 """Of the neighbours along the depth that one lane of the sums meets in a step."""
 REGISTERS = 8
@@ -152,10 +151,12 @@ def choose_tiles(
     rounds: int,
     tallest: int = MOST_ALONG,
     joined: bool = False,
+    in_block: int = 1,
 ) -> Tiling:
     """
     The cheapest tiling of `height` x `width` positions and vectors of output channels, for so many products of tiles.
-    A tile has at most `tallest` rows. Where there is nothing to compute, any tiling serves.
+    A tile has at most `tallest` rows, and where blocks have several vectors, `in_block`, a whole part of one. Where
+    there is nothing to compute, any tiling serves.
     """
     best = Tiling(1, 1, 1)
     for columns in range(1, min(width, MOST_ALONG) + 1):
@@ -163,6 +164,8 @@ def choose_tiles(
             tiles = blocks(height, rows) * blocks(width, columns)
             sides = joined_rows(rows, columns, joined)
             for wide in range(1, min(vectors, most_vectors_of_tiles(*sides)) + 1):
+                if in_block > 1 and in_block % wide:
+                    continue
                 cycles = tiles * sum(
                     panels * tile_cycles(*sides, each, rounds)
                     for _, panels, each in panel_parts(vectors, wide)
@@ -266,9 +269,9 @@ class TileRegisters:
         for i, height in enumerate(self.heights):
             rows[self.image(i)], lengths[self.image(i)] = height, self.steps * GROUP_BYTES
             for v in range(self.vectors):
-                rows[self.sums(i, v)], lengths[self.sums(i, v)] = height, ROW_BYTES
+                rows[self.sums(i, v)], lengths[self.sums(i, v)] = height, TILE_ROW_BYTES
         for v in range(self.vectors):
-            rows[self.weights(v)], lengths[self.weights(v)] = self.steps, ROW_BYTES
+            rows[self.weights(v)], lengths[self.weights(v)] = self.steps, TILE_ROW_BYTES
         widths = b"".join(length.to_bytes(2, "little") for length in lengths)
         start = bytes([1]).ljust(16, b"\0") + widths.ljust(32, b"\0")
         return (start + bytes(rows)).ljust(CONFIGURATION_BYTES, b"\0")
@@ -301,12 +304,12 @@ class TileRegisters:
         products.
         """
         dot, loops = operands.dot, operands.loops
-        lanes = ROW_BYTES // dot.total.bytes
+        lanes = TILE_ROW_BYTES // dot.total.bytes
         vertical, horizontal = operands.position_steps
         strides = (
             b.index(b.mul(horizontal, dot.image.bytes)),
             b.index(b.mul(operands.weight_step, dot.weight.bytes)),
-            b.index(vectors * ROW_BYTES),
+            b.index(vectors * TILE_ROW_BYTES),
         )
 
         def register(number: int) -> SSAValue:

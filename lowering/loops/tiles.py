@@ -16,9 +16,10 @@ whole depth would not stay in the cache, the sums wait in memory:
             hand it to the sink
 
 Where sums leave registers that other code does not know, those of one tile are handed over while those of the next are
-computed: the units for products and those for vectors both have work.
+computed: the units for products and those for vectors both have work. A task has as many panels as leave tasks for all
+threads.
 
-        for tile of the block:
+        for panel of the task, tile of the block:
             for round of products of the tile:
                 multiply, and hand over a share of the tile before
         hand over the last tile
@@ -238,6 +239,22 @@ def _tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
     return blocks(tiles, number)
 
 
+def _panels_per_task(
+    ctx: KernelContext, grid: TileGrid, panels: PanelRange, count: int, gather: Gather | None
+) -> int:
+    """
+    How many panels of a block of `count` tiles a task has whose sums are in memory: the last tile of a task has none
+    beside which it is handed over. What is gathered is gathered for all of them, if that leaves work for all threads.
+    """
+    shares = likely(prod(grid.batch) * blocks(grid.tiles, count))
+    if gather is not None:
+        few = shares < ctx.team.size
+        return blocks(panels.count, ctx.team.size) if few else panels.count
+    wanted = ctx.team.size * TASKS_PER_THREAD if ctx.team.size > 1 else 1
+    most = likely(panels.count)
+    return max(1, min(most, shares * most // wanted))
+
+
 def emit_tiles(
     ctx: KernelContext,
     grid: TileGrid,
@@ -268,9 +285,8 @@ def emit_tiles(
         count = _tiles_per_block(ctx, each, panels.count if gather is None else 1)
         # With parts of the depth, a task has all panels that one thread computes.
         together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
-        if gather is not None:
-            few = likely(prod(each.batch) * blocks(each.tiles, count)) < ctx.team.size
-            together = blocks(panels.count, ctx.team.size) if few else panels.count
+        if isinstance(tile, SumsInMemory):
+            together = _panels_per_task(ctx, each, panels, count, gather)
         code = _Tiles(
             ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, panels, count
         )  # fmt: skip
@@ -297,7 +313,7 @@ def emit_tiles(
             code.prepare(place, 0)
             with code.task:
                 if isinstance(code.tile, SumsInMemory):
-                    code.overlapping(code.tile, batch, tile_range, (panel, b.add(panel, 1)))
+                    code.overlapping(code.tile, batch, tile_range, (panel, b.add(high, first)))
                     return
                 with b.loop(*tile_range) as i:
                     code.whole(place, i)

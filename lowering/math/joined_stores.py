@@ -1,6 +1,6 @@
 """
 Vectors of numbers that become integers of 8 bits, stored together: of four vectors of 16 numbers whose bytes follow one
-another in memory, two instructions that saturate make one vector of 64 bytes.
+another in memory, or two and two, two instructions that saturate make one vector of 64 bytes.
 
     numbers of f32             4 registers of 16
     integers of 32 bits        4, rounded by the conversion
@@ -12,6 +12,7 @@ By itself each vector would be clamped to the bounds of the type, and stored wit
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 from xdsl.dialects.builtin import f32, i16, i32
 from xdsl.ir import SSAValue
@@ -64,14 +65,28 @@ def _store_run(b: KernelBuilder, run: Sequence[tuple[int, Store]]) -> None:
         some = run[start : start + TOGETHER]
         stores = [store for _, store in some]
         first = stores[0]
-        follow = [offset - some[0][0] for offset, _ in some] == [LANES * i for i in range(TOGETHER)]
-        if follow and _alike(b, [b.saturated[store.value] for store in stores]):
+        parts = _parts([offset for offset, _ in some])
+        if parts and _alike(b, [b.saturated[store.value] for store in stores]):
             joined = _joined(b, [b.saturated[store.value] for store in stores])
-            b.store(first.pointer, first.offset, first.element, joined)
+            size = BYTES // parts
+            for part, store in enumerate(stores[:: TOGETHER // parts]):
+                lanes = range(part * size, (part + 1) * size)
+                value = b.shuffle(joined, lanes) if parts > 1 else joined
+                b.store(store.pointer, store.offset, store.element, value)
             start += TOGETHER
         else:
             b.store(first.pointer, first.offset, first.element, first.value)
             start += 1
+
+
+def _parts(offsets: Sequence[int]) -> int:
+    """How many pieces of memory so many vectors fill as lie at some offsets: one, or two of equal size; 0 for others."""
+    if len(offsets) < TOGETHER:
+        return 0
+    follows = [other - one == LANES for one, other in pairwise(offsets)]
+    if all(follows):
+        return 1
+    return 2 if follows[0] and follows[2] else 0
 
 
 def _alike(b: KernelBuilder, vectors: Sequence[Saturated]) -> bool:

@@ -8,7 +8,7 @@
                                            %4 = relay.layout_transform %3     NCHW16c → NCHW
                                            %5 = relay.nn.batch_flatten %4
 
-The decision is `xrelay.analysis.facts.blocking.plan_blocking`. This file carries it out, in one walk over
+The decision is `xrelay.analysis.facts.blocking.plan_large_blocks`. This file carries it out, in one walk over
 each block: every operator that works in blocks gets a version on blocked operands beside it. At
 the end a value of which operators in NCHW are left is transformed back, once, and the versions in
 NCHW disappear. Constants are transformed at once. When the channels are no multiple of x, those
@@ -23,6 +23,9 @@ Leaves alone: everything else, which sees NCHW, types of function results, shape
 known, elements of more than 32 bits, the bodies of `relay.fused` and `relay.composite`, functions for
 other compilers. Run it after simplify-inference, fold-scale-axis and fold-constant, and before
 fuse-ops. Running it twice changes nothing.
+
+Tile registers multiply 64 bytes of each position at once. `byte-lanes` and `float-lanes` say how many channels these
+are; blocks have as many where they are whole ones in all convolutions, of one group.
 
 With another `target` its hooks decide for each operator alone, as in Relay, and what lies between follows them
 (`xrelay.transforms.rules.relayout`). `llvm` is TVM's own choice for processors without records of tuning:
@@ -45,7 +48,7 @@ from xrelay.analysis.facts.blocking import (
     has_channels,
     image_dimensions,
     is_whole,
-    plan_blocking,
+    plan_large_blocks,
 )
 from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.suggestions import require_at_least
@@ -257,11 +260,16 @@ class AlterOpLayoutPass(RelayPass):
 
     lanes: int = 16
     """How many channels a block has: the elements of f32 in a vector register."""
+    byte_lanes: int = 0
+    """How many where all convolutions in blocks multiply bytes, and fill such blocks; 0 for `lanes`."""
+    float_lanes: int = 0
+    """How many where they multiply floats, likewise."""
     target: str = CPU
     """`cpu`, or a target of `xrelay.analysis.layouts.alteration` whose hooks say where layouts begin."""
 
     def rewrite(self, op: ModuleOp) -> None:
         require_at_least(1, lanes=self.lanes)
+        require_at_least(0, byte_lanes=self.byte_lanes, float_lanes=self.float_lanes)
         if self.target != CPU:
             alter = TARGETS.alteration(self.target, self.lanes)
             Relayout(alter).rewrite(operations_outside_kernels(op))
@@ -271,4 +279,5 @@ class AlterOpLayoutPass(RelayPass):
             parent = block.parent_op()
             if parent is None or isinstance(parent, CompositeOp) or is_kept(parent):
                 continue
-            BlockRewriter(plan_blocking(block, self.lanes)).rewrite()
+            sizes = self.lanes, self.byte_lanes, self.float_lanes
+            BlockRewriter(plan_large_blocks(block, *sizes)).rewrite()

@@ -25,7 +25,7 @@ from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
 from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing
-from xrelay.lowering.emit.index import Index
+from xrelay.lowering.emit.index import Index, parts_of
 from xrelay.lowering.emit.packing import ConvolutionPanels, blocks
 from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position
@@ -65,6 +65,24 @@ class BlockedPlan:
     def lanes(self) -> int:
         """Channels of the images in a block."""
         return self.conv.data_lanes or 1
+
+    @property
+    def vector(self) -> int:
+        """Output channels in a vector of sums."""
+        return self.target.lanes(self.dot.total.bytes)
+
+    @property
+    def block_vectors(self) -> int:
+        """Vectors of sums in a block of output channels."""
+        assert self.conv.out_lanes is not None
+        return self.conv.out_lanes // self.vector
+
+    @property
+    def out_vectors(self) -> int:
+        """Vectors of output channels of a group."""
+        conv = self.conv
+        assert conv.out_lanes is not None
+        return blocks(conv.group_channels, conv.out_lanes) * self.block_vectors
 
     @property
     def taps(self) -> tuple[int, int]:
@@ -119,10 +137,10 @@ class _Plan(BlockedPlan):
         conv, target = self.conv.likely, self.target
         height, width = conv.extents(flat=flat)
         steps = self.steps // self.depth_parts
-        weight_bytes = self.steps * conv.out_blocks * self.dot.step_bytes(target)
+        weight_bytes = self.steps * self.out_vectors * self.dot.step_bytes(target)
         widest = most_vectors(target, prod(conv.positions), weight_bytes)
         return choose_tiling(
-            target, height, width, conv.out_blocks, steps, widest,
+            target, height, width, self.out_vectors, steps, widest,
             dot=self.dot, tallest=conv.most_rows(flat=flat),
         )  # fmt: skip
 
@@ -147,7 +165,7 @@ def _tile(plan: _Plan, parameters: Parameters, *, flat: bool) -> Tiling:
     height, width = conv.extents(flat=flat)
     names = FLAT if flat else IMAGE
     usual, rows = plan.tiling(flat=flat), min(height, conv.most_rows(flat=flat))
-    return tile_parameters(parameters, usual, rows, width, conv.out_blocks, names)
+    return tile_parameters(parameters, usual, rows, width, plan.out_vectors, names)
 
 
 def _parts(plan: _Plan, parameters: Parameters) -> int:
@@ -180,15 +198,17 @@ def blocked_refusal(site: Site, conv: Convolution, dot: Operands | None, no_dot:
     the target. `no_dot` is said where nothing sums the products.
     """
     lanes = conv.out_lanes or 1
-    whole = conv.groups == 1 or (
-        conv.depth % (conv.data_lanes or 1) == 0 and conv.group_channels % lanes == 0
-    )
+    fills = conv.group_channels % lanes == 0
+    whole = conv.groups == 1 or (conv.depth % (conv.data_lanes or 1) == 0 and fills)
     if dot is None:
         return no_dot
+    vector = site.target.lanes(dot.total.bytes)
     return (
         packing_refusal(site)
         or unless(whole, "blocks lie in two groups")
-        or unless(lanes == site.target.lanes(dot.total.bytes), "blocks are not vectors")
+        or unless(
+            lanes == vector or (lanes % vector == 0 and fills), "blocks are not whole vectors"
+        )
     )
 
 
@@ -305,12 +325,26 @@ class BlockedCode:
 
     def place(self, place: Place, y: Index, x: Index, vector: Index, _: int) -> Position:
         """Where a vector of a position lies in the result."""
-        b, shape, lanes = self.ctx.b, self.out_shape, self.out_lanes
+        b, shape, lanes, width = self.ctx.b, self.out_shape, self.out_lanes, self.plan.vector
         n, group = place[:2]
-        block = b.add(b.mul(group, self.plan.conv.out_blocks), vector)
+        number = b.add(b.mul(group, self.plan.out_vectors), vector)
+        block, inner = self.in_block(number)
         if self.flat:
-            return Position(shape, (n, block), b.mul(x, lanes), lanes, in_one_row=True)
-        return Position(shape, (n, block, y, x), 0, lanes)
+            inner = b.add(b.mul(x, lanes), inner)
+            return Position(shape, (n, block), inner, width, in_one_row=True)
+        return Position(shape, (n, block, y, x), inner, width)
+
+    def in_block(self, number: Index) -> tuple[Index, Index]:
+        """The block that has a vector of output channels, and where in it that begins."""
+        b, width, together = self.ctx.b, self.plan.vector, self.tiling.vectors
+        vectors = self.plan.block_vectors
+        if vectors % together:
+            return b.div(number, vectors), b.mul(b.mod(number, vectors), width)
+        # A block has all vectors of a panel, so that it is known how far they lie behind the first one.
+        computed, constant = parts_of(number)
+        first = b.add(computed or 0, constant // together * together)
+        inner = b.add(b.mul(b.mod(first, vectors), width), constant % together * width)
+        return b.div(first, vectors), inner
 
     def grid(self, round_steps: int) -> TileGrid:
         """The results as a grid of tiles, whose innermost loop takes so many steps in a round."""
@@ -319,7 +353,7 @@ class BlockedCode:
             (conv.images, conv.groups),
             *conv.extents(flat=self.flat),
             self.tiling,
-            conv.out_blocks,
+            self.plan.out_vectors,
             self.position_bytes,
             weights.group_bytes,
             weights.parts,
@@ -353,7 +387,7 @@ class _Direct(BlockedCode):
 
     def start(self, place: Place, vectors: int) -> Sequence[SSAValue]:
         """What the sums of a panel begin with."""
-        b, lanes = self.ctx.b, self.out_lanes
+        b, lanes = self.ctx.b, self.plan.vector
         first = self.weights.address(self.weights.panel(*place[1:]))
         return [b.load(first, v * lanes, self.plan.dot.total, lanes) for v in range(vectors)]
 
@@ -377,7 +411,7 @@ class _Direct(BlockedCode):
         dot, lanes = self.plan.dot, self.plan.lanes
         strides, taps, panel = self.image.format.strides, conv.taps, self.weights.step
         step = conv.dilation[1] * strides[3]
-        width = self.out_lanes
+        width = self.plan.vector
         columns = [v * width * dot.group for v in range(len(sums) // len(positions))]
 
         def add(
@@ -445,9 +479,8 @@ def packed_weights(
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, Conv2DOp)
     conv = Convolution.of(op)
-    plan, lanes = _Plan.of(conv, ctx.target), conv.out_lanes
-    assert lanes is not None
-    dot = plan.dot
+    plan = _Plan.of(conv, ctx.target)
+    dot, lanes = plan.dot, plan.vector
     image = with_zeros(ctx, op.data, plan.halo, dot.image)
     flat = seen_flat(ctx, conv, image)
     tiling = _tile(plan, ctx.parameters, flat=flat)

@@ -31,13 +31,12 @@ from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
-from xrelay.lowering.emit.target import Target
+from xrelay.lowering.emit.target import TILE_ROW_BYTES, Target
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import DepthLoop, Meanwhile
 from xrelay.lowering.loops.tile_registers import (
     CONFIGURE_CYCLES,
     NO_TILES,
-    ROW_BYTES,
     ROWS,
     TileDot,
     TileOperands,
@@ -111,7 +110,8 @@ class _TilePlan(BlockedPlan):
         """The cheapest, of an image or of one that is seen as one long row."""
         conv = self.conv.likely
         extents, tallest = conv.extents(flat=flat), conv.most_rows(flat=flat)
-        return choose_tiles(*extents, conv.out_blocks, self.rounds, tallest, self.joined)
+        sizes = *extents, self.out_vectors, self.rounds
+        return choose_tiles(*sizes, tallest, self.joined, self.block_vectors)
 
     def cycles(self, *, flat: bool) -> float:
         """What an image takes."""
@@ -123,7 +123,7 @@ class _TilePlan(BlockedPlan):
         height, width = conv.extents(flat=flat)
         rows, names = min(height, conv.most_rows(flat=flat)), FLAT if flat else IMAGE
         usual = self.tiling(flat=flat)
-        return stated_tiles(parameters, usual, rows, width, conv.out_blocks, names, self.joined)
+        return stated_tiles(parameters, usual, rows, width, self.out_vectors, names, self.joined)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class _GatheredPlan(_TilePlan):
     @property
     def row(self) -> int:
         """Elements of a row of a tile."""
-        return ROW_BYTES // self.dot.image.bytes
+        return TILE_ROW_BYTES // self.dot.image.bytes
 
     @property
     def in_row(self) -> int:
@@ -175,8 +175,8 @@ class _GatheredPlan(_TilePlan):
 
     def gathered_bytes(self, tiling: Tiling, positions: int) -> int:
         """What is gathered for a block of tiles."""
-        each = self.rounds * ROW_BYTES
-        weights = self.rounds * ROWS * ROW_BYTES * self.conv.out_blocks
+        each = self.rounds * TILE_ROW_BYTES
+        weights = self.rounds * ROWS * TILE_ROW_BYTES * self.out_vectors
         block = positions_per_block(self.target, each, positions, weights)
         return max(block, tiling.positions) * each
 
@@ -186,7 +186,7 @@ class _GatheredPlan(_TilePlan):
         height, width = conv.extents(flat=flat)
         rows = blocks(height, tiling.rows) * blocks(width, tiling.columns) * tiling.positions
         rows *= self.rounds
-        parts = panel_parts(conv.out_blocks, tiling.vectors)
+        parts = panel_parts(self.out_vectors, tiling.vectors)
         cycles = tiling.cycles + GATHER_CYCLES * rows * self.in_row * len(parts)
         if self.gathered_bytes(tiling, height * width) > self.target.l1_bytes // 2:
             panels = sum(count for _, count, _ in parts)
@@ -210,7 +210,6 @@ def _refusal(site: Site) -> str | None:
         unless(conv.data_lanes is not None, "image not in blocks")
         or _unfit(site, conv)
         or _whole_blocks(conv)
-        or unless(conv.data_lanes == conv.out_lanes, "blocks are not vectors")
     )
 
 
@@ -358,7 +357,7 @@ class _GatheredCode(_TileCode):
     @property
     def position_bytes(self) -> int:
         """What one position reads: what was gathered of it."""
-        return self.plan.rounds * ROW_BYTES
+        return self.plan.rounds * TILE_ROW_BYTES
 
 
 def _implementation(
@@ -369,8 +368,8 @@ def _implementation(
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         assert isinstance(op, Conv2DOp)
         conv = Convolution.of(op)
-        plan, lanes = kind.of(conv, ctx.target), conv.out_lanes
-        assert lanes is not None
+        plan = kind.of(conv, ctx.target)
+        lanes = plan.vector
         image = with_zeros(ctx, op.data, plan.halo, plan.dot.image)
         flat = seen_flat(ctx, conv, image)
         tiling = plan.stated(ctx.parameters, flat=flat)

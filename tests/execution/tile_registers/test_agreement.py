@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
-from cases.dots import BYTES, TypedConvolution, TypedProduct, Types, bound
+from cases.dots import BYTES, TypedConvolution, TypedProduct, Types, bound, dtype_of
 from cases.strategies.case import SOURCES, Case, turn
 from cases.strategies.windows import Window
 from strategy_checks import Trial, problems
@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.lowering.emit.target import TILE_ROW_BYTES
 
 TARGET = "x86-64-v4-amx"
 BFLOATS: tuple[Types, ...] = (
@@ -71,15 +72,28 @@ FIRST_LAYERS = (
     (Window((7, 4), (1, 1), (1, 2)), 1, 16, 1),
 )
 """Of images that are not in blocks."""
+LARGE_BLOCKS = (
+    # window, blocks of channels, blocks of output channels, groups
+    (Window((5, 6), (1, 1)), 1, 2, 1),
+    (Window((3, 4), (1, 1)), 3, 3, 1),
+    (Window((9, 7), (1, 1), (2, 2)), 2, 1, 1),
+    (Window((4, 5), (3, 3), pads=(1, 1, 1, 1)), 2, 1, 1),
+    (Window((7, 6), (3, 2), (2, 1), (1, 2), (0, 2, 1, 0)), 2, 4, 2),
+)
+"""Of images and results in blocks of a whole row of a tile: several vectors of sums."""
 
 
 def drawn(
-    name: str, table: Sequence[tuple[Window, int, int, int]], lanes: int | None, types: Types
+    name: str,
+    table: Sequence[tuple[Window, int, int, int]],
+    lanes: int | None,
+    types: Types,
+    out_lanes: int = 16,
 ) -> Iterator[Case]:
-    """The convolutions of a table, of images with blocks of so many channels."""
+    """The convolutions of a table, of images and results with blocks of so many channels."""
     for number, (window, channels, out, groups) in enumerate(table):
         source = turn(number, SOURCES)
-        conv = TypedConvolution(types, window, channels, out, groups, lanes, 16, source)
+        conv = TypedConvolution(types, window, channels, out, groups, lanes, out_lanes, source)
         terms = channels // groups * prod(window.taps)
         yield Case(name, str(conv), bound(types, terms), conv.build)
 
@@ -106,13 +120,43 @@ def first_layers(types: Types) -> Iterator[Case]:
     yield from drawn("gathered-tiles", FIRST_LAYERS, None, types)
 
 
-GATHERED = (gathered, parts_of_blocks, first_layers)
+def in_large_blocks(name: str, types: Types) -> Iterator[Case]:
+    """Results in blocks of several vectors, of images in such blocks and in others, and the other way around."""
+    lanes = row_lanes(types)
+    table = [(window, lanes * a, lanes * b, groups) for window, a, b, groups in LARGE_BLOCKS]
+    yield from drawn(name, table, lanes, types, lanes)
+    yield from drawn(name, table[3:], 16, types, lanes)
+    yield from drawn(name, table[4:], lanes, types, 16)
+    yield from drawn(name, table[:1], 16, types, 2 * lanes)
+
+
+def row_lanes(types: Types) -> int:
+    """Elements of an image in a row of a tile."""
+    return TILE_ROW_BYTES // dtype_of(types[0]).itemsize
+
+
+def large_blocks(types: Types) -> Iterator[Case]:
+    """Blocks of several vectors, and images that are read where they lie."""
+    yield from in_large_blocks("blocked-tiles", types)
+
+
+def gathered_blocks(types: Types) -> Iterator[Case]:
+    """Blocks of several vectors, and images that are gathered."""
+    yield from in_large_blocks("gathered-tiles", types)
+    lanes = row_lanes(types)
+    first = [(window, channels, lanes, 1) for window, channels, _, _ in FIRST_LAYERS[:2]]
+    yield from drawn("gathered-tiles", first, None, types, lanes)
+
+
+GATHERED = (gathered, parts_of_blocks, first_layers, gathered_blocks)
+"""Tables of what is the same for all bytes, and for all bf16."""
+TABLES = (products, convolutions, large_blocks, *GATHERED)
 
 
 def places() -> Iterator[ParameterSet]:
-    """Tables with types. What is gathered is the same for all bytes, and for all bf16, which take turns with its tables."""
+    """Tables with types, which take turns with some tables."""
     for alike in (BYTES, BFLOATS):
-        for (i, types), table in pairs(enumerate(alike), (products, convolutions, *GATHERED)):
+        for (i, types), table in pairs(enumerate(alike), TABLES):
             is_turn = table not in GATHERED or GATHERED.index(table) % len(alike) == i
             mark = () if is_turn else pytest.mark.extensive
             yield pytest.param(types, table, id="-".join((*types, table.__name__)), marks=mark)
@@ -178,9 +222,7 @@ def test_stated_tiles(target: str, tmp_path: Path) -> None:
         xrelay.compile(path, target=target, cache=False)
 
 
-@pytest.mark.parametrize(
-    "table", (products, convolutions, *GATHERED), ids=lambda table: table.__name__
-)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
 def test_what_is_not_finite_spreads_no_further(
     target: str, table: Callable[[Types], Iterator[Case]]
 ) -> None:

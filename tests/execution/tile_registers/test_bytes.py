@@ -5,6 +5,7 @@ interpreter's, whatever the numbers are, and no more of them.
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ from xrelay.interpreters.arrays import Array, element_type_of
 
 pytestmark = pytest.mark.parametrize("target", ["x86-64-v4-amx"], indirect=True)
 
-LANES = 16
+LANES, LARGE = 16, 64
+"""Channels in a block: those of a vector of sums, and of a row of a tile."""
 SCALES = (1e-4, 3e-3, 0.02, 1.0, 1e30, -1e30, -1e-3, np.nan, np.inf, -np.inf, 0.0, 1e-30)
 """Of channels in turn: the products with sums of bytes are small, beyond 32 bits, infinite or NaN."""
 WINDOWS = (
@@ -37,19 +39,25 @@ WINDOWS = (
     (Window((6, 6), (3, 3)), 32, 33),
     (Window((9, 1), (1, 1)), 16, 16),
 )
+LARGE_WINDOWS = (
+    # two vectors of a position are neighbours, and two of the next one; a rest; neighbours in rows
+    (Window((4, 32), (1, 1)), 64, 192),
+    (Window((3, 4), (1, 1)), 64, 64),
+    (Window((3, 8), (3, 3), pads=(1, 1, 1, 1)), 64, 128),
+)
 
 
-def channels(out: int, scales: tuple[float, ...]) -> Array:
+def channels(sums: SSAValue, scales: tuple[float, ...]) -> Array:
     """A number of each channel in blocks."""
-    blocks = -(-out // LANES)
-    return np.resize(np.array(scales, np.float32), (1, blocks, 1, 1, LANES))
+    _, blocks, _, _, lanes = shape_of(sums)
+    return np.resize(np.array(scales, np.float32), (1, blocks, 1, 1, lanes))
 
 
-def convolved(g: Graph, window: Window, depth: int, out: int) -> SSAValue:
+def convolved(g: Graph, window: Window, depth: int, out: int, lanes: int) -> SSAValue:
     """Sums of products of bytes, in blocks of channels."""
     weights = numbers(g, "int8", out, depth, *window.taps)
-    data = image(g, numbers(g, "uint8", 2, depth, *window.size), LANES, "parameter")
-    layouts = {"data_layout": layout(LANES), "out_layout": layout(LANES)}
+    data = image(g, numbers(g, "uint8", 2, depth, *window.size), lanes, "parameter")
+    layouts = {"data_layout": layout(lanes), "out_layout": layout(lanes)}
     return g.op(Conv2DOp(data, g.constant(weights), out_dtype=i32, **layouts, **window.options))
 
 
@@ -61,13 +69,17 @@ def as_bytes(g: Graph, real: SSAValue, zero_point: int, kind: str) -> SSAValue:
     return g.op(CastOp(whole, element_type_of(np.dtype(kind))))
 
 
-def requantized(kind: str, zero_point: int) -> Callable[[Window, int, int], Case]:
+MakeCase: TypeAlias = Callable[[Window, int, int], Case]
+
+
+def requantized(kind: str, zero_point: int, lanes: int = LANES) -> MakeCase:
     """Convolutions whose sums are scaled by a number of each channel."""
 
     def case(window: Window, depth: int, out: int) -> Case:
         def build(g: Graph) -> SSAValue:
-            real = g.op(CastOp(convolved(g, window, depth, out), element_type_of(np.dtype("f4"))))
-            scaled = g.op(MultiplyOp(real, g.constant(channels(out, SCALES))))
+            sums = convolved(g, window, depth, out, lanes)
+            real = g.op(CastOp(sums, element_type_of(np.dtype("f4"))))
+            scaled = g.op(MultiplyOp(real, g.constant(channels(sums, SCALES))))
             return as_bytes(g, scaled, zero_point, kind)
 
         return Case("", f"{window} {kind} {zero_point}", 0.0, build)
@@ -75,16 +87,15 @@ def requantized(kind: str, zero_point: int) -> Callable[[Window, int, int], Case
     return case
 
 
-def added(kind: str, zero_point: int) -> Callable[[Window, int, int], Case]:
+def added(kind: str, zero_point: int, lanes: int = LANES) -> MakeCase:
     """Convolutions whose results of 8 bits are added to others, of another scale."""
 
     def case(window: Window, depth: int, out: int) -> Case:
         def build(g: Graph) -> SSAValue:
             single = element_type_of(np.dtype("f4"))
-            sums = convolved(g, window, depth, out)
-            scaled = g.op(
-                MultiplyOp(g.op(CastOp(sums, single)), g.constant(channels(out, (3e-4, 1e-3, 0.1))))
-            )
+            sums = convolved(g, window, depth, out, lanes)
+            scales = g.constant(channels(sums, (3e-4, 1e-3, 0.1)))
+            scaled = g.op(MultiplyOp(g.op(CastOp(sums, single)), scales))
             first = g.op(CastOp(as_bytes(g, scaled, 9, "uint8"), single))
             other = g.op(CastOp(g.input(numbers(g, "int8", *shape_of(sums))), single))
             terms = [
@@ -113,12 +124,12 @@ def places() -> Iterator[ParameterSet]:
 def test_bytes(
     target: str,
     name: str,
-    epilogue: Callable[[str, int], Callable[[Window, int, int], Case]],
+    epilogue: Callable[[str, int, int], MakeCase],
     kind: str,
     zero_point: int,
 ) -> None:
-    make = epilogue(kind, zero_point)
-    cases = [make(window, depth, out) for window, depth, out in WINDOWS]
+    tables = ((WINDOWS, LANES), (LARGE_WINDOWS, LARGE))
+    cases = [epilogue(kind, zero_point, lanes)(*each) for table, lanes in tables for each in table]
     named = [Case(name, each.label, each.bound, each.build) for each in cases]
     problem = problems(named, target, 2)
     assert not problem, problem
@@ -127,10 +138,17 @@ def test_bytes(
 @pytest.mark.parametrize(
     ("zero_point", "is_joined"), [(0, True), (130, True), (255, True), (256, False)]
 )
-def test_what_is_stored_at_once(target: str, zero_point: int, is_joined: bool) -> None:
+@pytest.mark.parametrize(
+    ("lanes", "window"),
+    [(LANES, WINDOWS[0]), (LARGE, LARGE_WINDOWS[0])],
+    ids=["one", "two and two"],
+)
+def test_what_is_stored_at_once(
+    target: str, zero_point: int, is_joined: bool, lanes: int, window: tuple[Window, int, int]
+) -> None:
     """Where sums of 16 bits with what is added saturate as those of 8 bits do."""
     g = Graph()
-    g.returns(requantized("uint8", zero_point)(*WINDOWS[0]).build(g))
+    g.returns(requantized("uint8", zero_point, lanes)(*window).build(g))
     text = str(g.program(target, 1, others("gathered-tiles")).module)
     assert ("llvm.x86.avx512.packuswb.512" in text) == is_joined
     assert ("llvm.sadd.sat.v32i16" in text) == (is_joined and zero_point != 0)
