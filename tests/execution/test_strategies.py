@@ -8,11 +8,12 @@ tests/support/cases/strategies; `python tests/conformance/strategies.py` draws m
 
 from collections.abc import Callable
 from itertools import islice
+from math import prod
 
 import numpy as np
 import pytest
 from cases.kernel import in_turn
-from cases.strategies.case import Case
+from cases.strategies.case import EPILOGUES, Case, direct_bound
 from cases.strategies.draws import COVERED, WITH_TILES, draws, implementations, names
 from cases.strategies.products import Product
 from cases.strategies.windows import CONVOLUTIONS, Convolution, Window, draw_winograd
@@ -83,6 +84,24 @@ def test_all_implementations_are_drawn() -> None:
     elsewhere = {op for op in several if op not in COVERED}
     # Changes of layout move elements only: tests/execution/test_kernels.py has their cases.
     assert {op.name for op in elsewhere} == {"relay.layout_transform"}
+
+
+@pytest.mark.in_turn
+@pytest.mark.parametrize("epilogue", EPILOGUES)
+def test_blocks_of_several_vectors(target: str, epilogue: str) -> None:
+    """Channels of several blocks, of one, and of two groups; tiles with a part of a block and with more than one."""
+    lanes = TARGETS[target].lanes(4)
+    cases: list[Case] = []
+    for vectors, blocks, groups in ((2, 3, 1), (3, 1, 1), (4, 2, 2), (6, 1, 1)):
+        large = vectors * lanes
+        for window in (Window((5, 7), (1, 1)), Window((6, 5), (3, 3), pads=(1, 1, 1, 1))):
+            conv = Convolution(
+                window, 2, groups * large, groups * blocks * large, groups, large, large, "parameter", epilogue
+            )  # fmt: skip
+            terms = large * prod(window.taps)
+            cases.append(Case("blocked", str(conv), direct_bound(terms), conv.build))
+    problem = problems(cases, target, 2)
+    assert not problem, problem
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ PARTITIONS = (*REGIONS, "partition-graph")
 
 ROWS: Mapping[str, PassRow] = {
     "alter-op-layout": PassRow(
-        {"lanes": (4, 8, 16), "target": ("'cpu'", "'llvm'")}, theme="images"
+        {"lanes": (4, 8, 16), "float-lanes": (8, 16), "target": ("'cpu'", "'llvm'")}, theme="images"
     ),
     "annotate-memory-scope": PassRow(
         {"default-device": (1, 4), "limit": (5, 10)},

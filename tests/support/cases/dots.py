@@ -105,6 +105,12 @@ CONVOLUTIONS = (
     (Window((9, 11), (7, 7), (2, 2), (1, 1), (3, 3, 3, 3)), 3, 20, 1, False),
     (Window((6, 9), (3, 3), (1, 2), (2, 2), (1, 1, 0, 2)), 3, 16, 1, False),
 )
+LARGE_BLOCKS = (
+    # window, blocks of output channels
+    (Window((5, 6), (1, 1)), 2),
+    (Window((4, 5), (3, 3), pads=(1, 1, 1, 1)), 1),
+)
+"""Of several vectors of sums."""
 DEPTHWISE = (
     Window((6, 7), (3, 3), pads=(1, 1, 1, 1)),
     Window((9, 8), (5, 5), (2, 2), (1, 1), (1, 2, 2, 2)),
@@ -122,6 +128,12 @@ def convolutions(types: Types, lanes: int) -> Iterator[Case]:
         )
         terms = channels // groups * prod(window.taps)
         yield Case("blocked", str(conv), bound(types, terms), conv.build)
+    for number, (window, out) in enumerate(LARGE_BLOCKS):
+        large = 2 * lanes
+        conv = TypedConvolution(
+            types, window, large, out * large, 1, large, large, turn(number, SOURCES)
+        )
+        yield Case("blocked", str(conv), bound(types, large * prod(window.taps)), conv.build)
 
 
 def depthwise(types: Types, lanes: int) -> Iterator[Case]:

@@ -21,6 +21,7 @@ from xrelay.lowering.emit.target import GENERIC
 from xrelay.options import CompileOptions
 from xrelay.precision import PrecisionRules, PrecisionWarning, note
 from xrelay.tools.compare import compared
+from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
 
 WIDTH = 48
 
@@ -48,6 +49,27 @@ def layers(model_of: Callable[..., ModelProto]) -> ModelProto:
 @pytest.fixture(scope="module")
 def data() -> dict[str, Array]:
     return {"x": np.random.default_rng(2).standard_normal((9, WIDTH)).astype(np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("target", "precision", "never", "lanes"),
+    [
+        ("x86-64-v4", "bf16", (), (16, 0, 0)),
+        ("x86-64-v4-amx", "f32", (), (16, 64, 0)),
+        ("x86-64-v4-amx", "bf16", (), (16, 64, 32)),
+        ("x86-64-v4-amx", "bf16", ("nn.conv2d",), (16, 64, 0)),
+        ("x86-64-v4-amx", "f16", (), (16, 64, 0)),
+    ],
+)
+def test_blocks_suit_the_products(
+    target: str, precision: str, never: tuple[str, ...], lanes: tuple[int, int, int]
+) -> None:
+    """Those of tile registers have 64 bytes of each position."""
+    options = CompileOptions(
+        target=target, precision=precision, precision_rules=PrecisionRules(never=never)
+    )
+    (layouts,) = (each for each in preparation(options) if isinstance(each, AlterOpLayoutPass))
+    assert (layouts.lanes, layouts.byte_lanes, layouts.float_lanes) == lanes
 
 
 def types_of_products(model: ModelProto, **options: Any) -> list[list[str]]:

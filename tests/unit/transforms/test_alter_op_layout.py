@@ -176,18 +176,18 @@ def networks(draw: Any) -> tuple[ModuleOp, list[Array]]:
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=60)
-@given(networks(), st.sampled_from((4, 8)))
-def test_meaning_is_kept(network: tuple[ModuleOp, list[Array]], lanes: int):
+@given(networks(), st.sampled_from(((4, 0, 0), (8, 0, 0), (4, 0, 8))))
+def test_meaning_is_kept(network: tuple[ModuleOp, list[Array]], lanes: tuple[int, int, int]):
     module, inputs = network
     expected = interpret(module, inputs)
     changed = module.clone()
-    AlterOpLayoutPass(lanes).apply(Context(), changed)
+    AlterOpLayoutPass(*lanes).apply(Context(), changed)
     changed.verify()
     for found, wanted in zip(interpret(changed, inputs), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
     again = changed.clone()
-    AlterOpLayoutPass(lanes).apply(Context(), again)
+    AlterOpLayoutPass(*lanes).apply(Context(), again)
     assert str(again) == str(changed)
 
     for op in changed.walk():
