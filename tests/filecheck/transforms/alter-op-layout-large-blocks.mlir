@@ -1,9 +1,9 @@
 // RUN: xdsl-opt -p "alter-op-layout{lanes=4 byte-lanes=8}" %s | filecheck %s
 // RUN: xdsl-opt -p "alter-op-layout{lanes=4 float-lanes=8}" %s | filecheck %s --check-prefix FLOAT
 // RUN: xdsl-opt -p "alter-op-layout{lanes=8 byte-lanes=4 float-lanes=4}" %s | filecheck %s --check-prefix LESS
-// RUN: not xdsl-opt -p "alter-op-layout{byte-lanes=-1}" %s 2>&1 | filecheck %s --check-prefix NEGATIVE
+// RUN: not xrelay-opt -p "alter-op-layout{byte-lanes=-1}" %s 2>&1 | filecheck %s --check-prefix NEGATIVE
 
-// NEGATIVE: 'byte_lanes' is -1, expected at least 0
+// NEGATIVE: byte-lanes' is -1, expected at least 0
 
 // Products of bytes, from NCHW and from blocks. Products of floats have a number of their own, and a larger one only.
 // CHECK-LABEL: func.func @bytes
