@@ -280,7 +280,7 @@ def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
         products = multiplies(options.precision, target)
         lists = known_operators(options.precision_rules)
         rounding.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
-        if products and "nn.conv2d" not in lists["never"]:
+        if products and "nn.conv2d" not in (*lists["never"], *lists["follow"]):
             float_lanes = target.bf16_tile_lanes
     passes = cpu_pipeline(target.lanes(4), rounding, target.byte_tile_lanes, float_lanes)
     return (*passes, FuseCompositesPass(options.target, options.threads))

@@ -67,8 +67,9 @@ def cpu_pipeline(
     bytes or `float_lanes` floats of an image at once; 0 where that is for vectors. Those of `rounding`, which let
     products compute with fewer bits, look into attention, too.
     """
+    # 16. Images get blocks of channels: weights and epilogues have their final form.
     layouts = AlterOpLayoutPass(lanes, byte_lanes, float_lanes)
-    return (*_operators_with_kernels(), *_algebra(), *_layouts(layouts), *rounding, *_composites())
+    return (*_operators_with_kernels(), *_algebra(), layouts, *rounding, *_composites())
 
 
 def _operators_with_kernels() -> tuple[RelayPass, ...]:
@@ -137,14 +138,6 @@ def _algebra() -> tuple[RelayPass, ...]:
         LegalizeQuantizedConversionsPass(),
         SinkReshapePass(),
         SimplifyExprPass(rules="cpu"),
-    )
-
-
-def _layouts(layouts: AlterOpLayoutPass) -> tuple[RelayPass, ...]:
-    """Layouts of the target."""
-    return (
-        # 16. Images get blocks of channels: weights and epilogues have their final form.
-        layouts,
     )
 
 

@@ -250,8 +250,12 @@ class BlockingPlan:
         """Whether an operator works in blocks."""
         return op in self.decisions and self.decisions[op].blocked
 
+    def blocked_images(self, op: Operation) -> Images | None:
+        """The operands that an operator takes in blocks; None if it does not work in blocks."""
+        return self.decisions[op].images if self.is_blocked(op) else None
+
     def fills_blocks(self, op: Operation) -> bool:
-        """Whether an operator is no convolution in blocks, or has no lane in them without a channel, and one group."""
+        """Whether an operator leaves no lane of its blocks empty and has one group; true for all but convolutions in blocks."""
         if not isinstance(op, Conv2DOp) or not self.is_blocked(op):
             return True
         outputs, inputs, *_ = op.weight.type.get_shape()
@@ -370,8 +374,8 @@ def plan_large_blocks(
 ) -> BlockingPlan:
     """
     As `plan_blocking`, but in blocks of `byte_lanes` channels where all convolutions in blocks multiply bytes, or of
-    `float_lanes` where all multiply floats: if that leaves the same operators in blocks, and fills all blocks that
-    convolutions read and write. 0 is for none.
+    `float_lanes` where all multiply f32 or bf16: if that leaves the same operators in blocks, on the same images, and
+    fills all blocks that convolutions read and write. 0 is for none.
     """
     plan = plan_blocking(block, lanes)
     kinds = {
@@ -382,12 +386,12 @@ def plan_large_blocks(
     larger = 0
     if kinds and all(is_integer_type(kind) and kind.width.data == 8 for kind in kinds):
         larger = byte_lanes
-    elif kinds and kinds <= set(FLOATS):
+    elif kinds and kinds <= {bf16, f32}:
         larger = float_lanes
     if larger <= lanes:
         return plan
     other = plan_blocking(block, larger)
-    alike = all(other.is_blocked(op) == plan.is_blocked(op) for op in block.ops)
+    alike = all(other.blocked_images(op) == plan.blocked_images(op) for op in block.ops)
     return other if alike and all(map(other.fills_blocks, other.decisions)) else plan
 
 

@@ -17,6 +17,7 @@ Invariants
   longest way is short enough: a refusal costs little, and what a merge visits stays merged. A node
   looks at `max_depth` others at most.
 - A refusal is final, unless a tuple caused it: kinds and sizes of groups only grow.
+- What is stated to be an end is the last of its group: nothing merges across it.
 
 Source: Relay's FuseOps (TVM 0.10), GraphPartitioner.
 """
@@ -228,6 +229,9 @@ class Partition:
             limit = self.options.max_depth
             sentence = f"the group of {sink.op.name} would have more than {limit} nodes"
             return Refusal(17, sentence, sweep, sink.op)
+        for index in between:
+            if index in self.ends:
+                return self.ends[index]
         for index in (*between, sink.index):
             kind = self.kinds[self.root(index)]
             if not test.accepts(kind, index == sink.index):

@@ -9,10 +9,10 @@ Which operators of a block become one kernel: Relay's operator fusion, as a deci
          └─────────────────────────────────────────┘
 
 Algorithm (the numbers are those of the rules that `Refusal.rule` names, see docs/fusion.md)
-- Forward graph (1-11, `fusion_graph`): a node per operation in program order, an edge per use.
+- Forward graph (1-11, `graph`): a node per operation in program order, an edge per use.
 - Post-dominators (12, 13, `post_dominators`): one sweep backwards. The dominator of a node is the
   lowest common ancestor of its users; the path kind is the highest kind on the way to it.
-- Groups (14-25, `fusion_groups`): union-find in three sweeps in program order.
+- Groups (14-25, `groups`): union-find in three sweeps in program order.
 - Only when asked for: rules beyond Relay's (37-42, `extended`), in one more sweep backwards; 43
   gives operators a kind before all others; 44 (`narrow_ends`) lets some groups end earlier.
 

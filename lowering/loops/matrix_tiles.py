@@ -89,7 +89,7 @@ def _spacing(site: Site) -> Spacing:
 def _cost(site: Site) -> float:
     plan = TilePlan.of(Product.of(site.op), site.target)
     tiling = plan.tiling
-    # Each task loads the sizes of the registers; there is one for each panel at least.
+    # Each task loads the sizes of the registers; with several threads there may be one for each panel.
     tasks = plan.product.batch * blocks(likely(plan.vectors), tiling.vectors)
     cycles = plan.product.batch * tiling.cycles + tasks * CONFIGURE_CYCLES
     return (cycles + packing_cycles(plan, site)) * site.target.cycle_seconds

@@ -252,7 +252,7 @@ def _panels_per_task(
         return blocks(panels.count, ctx.team.size) if few else panels.count
     wanted = ctx.team.size * TASKS_PER_THREAD if ctx.team.size > 1 else 1
     most = likely(panels.count)
-    return max(1, min(most, shares * most // wanted))
+    return max(1, blocks(most, blocks(wanted, max(1, shares))))
 
 
 def emit_tiles(
@@ -283,10 +283,12 @@ def emit_tiles(
     gather = tile.gather if isinstance(tile, SumsInMemory) else None
     for each, panels in pieces:
         count = _tiles_per_block(ctx, each, panels.count if gather is None else 1)
-        # With parts of the depth, a task has all panels that one thread computes.
-        together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
         if isinstance(tile, SumsInMemory):
+            assert prepare is None, "a task has several panels"
             together = _panels_per_task(ctx, each, panels, count, gather)
+        else:
+            # With parts of the depth, a task has all panels that one thread computes.
+            together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
         code = _Tiles(
             ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, panels, count
         )  # fmt: skip

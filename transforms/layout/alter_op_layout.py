@@ -263,7 +263,7 @@ class AlterOpLayoutPass(RelayPass):
     byte_lanes: int = 0
     """How many where all convolutions in blocks multiply bytes, and fill such blocks; 0 for `lanes`."""
     float_lanes: int = 0
-    """How many where they multiply floats, likewise."""
+    """How many where they multiply f32 or bf16, likewise."""
     target: str = CPU
     """`cpu`, or a target of `xrelay.analysis.layouts.alteration` whose hooks say where layouts begin."""
 

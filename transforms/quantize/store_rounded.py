@@ -19,7 +19,7 @@ bodies of `relay.fused` and `relay.composite`. Run it after `to-mixed-precision`
 roundings of the type.
 
 Where images of two products meet, as at the end of a block of a residual network, the one that is computed last is rounded,
-too: it is stored, while what the other becomes stays in registers.
+too: it is stored, while what the other becomes stays in registers. Sums of products that f16 cannot hold become infinite there.
 """
 
 from collections.abc import Iterable
@@ -145,7 +145,10 @@ class _Casts:
                 meeting = [
                     value
                     for value in dict.fromkeys(op.operands)
-                    if value in origins and value.has_one_use() and value.type == result.type
+                    if value in origins
+                    and value.owner.parent is op.parent
+                    and value.has_one_use()
+                    and value.type == result.type
                 ]
                 if not meeting:
                     continue

@@ -80,9 +80,7 @@ class BlockedPlan:
     @property
     def out_vectors(self) -> int:
         """Vectors of output channels of a group."""
-        conv = self.conv
-        assert conv.out_lanes is not None
-        return blocks(conv.group_channels, conv.out_lanes) * self.block_vectors
+        return self.conv.out_blocks * self.block_vectors
 
     @property
     def taps(self) -> tuple[int, int]:
@@ -194,8 +192,8 @@ def _refusal(site: Site) -> str | None:
 
 def blocked_refusal(site: Site, conv: Convolution, dot: Operands | None, no_dot: str) -> str | None:
     """
-    Blocks of channels must not lie in two groups, and the vectors of the result are those of
-    the target. `no_dot` is said where nothing sums the products.
+    Blocks of channels must not lie in two groups, and those of the result are vectors of the target, or several in full
+    blocks. `no_dot` is said where nothing sums the products.
     """
     lanes = conv.out_lanes or 1
     fills = conv.group_channels % lanes == 0
@@ -206,9 +204,8 @@ def blocked_refusal(site: Site, conv: Convolution, dot: Operands | None, no_dot:
     return (
         packing_refusal(site)
         or unless(whole, "blocks lie in two groups")
-        or unless(
-            lanes == vector or (lanes % vector == 0 and fills), "blocks are not whole vectors"
-        )
+        or unless(lanes % vector == 0, "blocks are not whole vectors")
+        or unless(lanes == vector or fills, "large blocks are not full")
     )
 
 

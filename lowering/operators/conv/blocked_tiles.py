@@ -2,8 +2,8 @@
 Convolution with blocked channels in the tile registers of AMX, on the images and panels of `blocked`.
 
 `blocked-tiles` reads images where they lie. What lies together of a window, a block of input channels at all taps of a
-row, is cut into the largest equal parts that fit into a row of a tile: for windows of one column one part of 16
-channels, 8 steps of bf16 or 4 of bytes, where tiles could hold 16. Each register of the image has neighbouring
+row, is cut into the largest equal parts that fit into a row of a tile: a block of 64 bytes is one part. Of a block of 16
+channels and a window of one column there are 8 steps of bf16 or 4 of bytes, where tiles could hold 16. Each register of the image has neighbouring
 positions of one row.
 
 `gathered-tiles` first brings together what the windows of a block of positions read, so that tiles are full: 64 bytes
@@ -200,6 +200,12 @@ def _unfit(site: Site, conv: Convolution) -> str | None:
     )
 
 
+def _whole_groups(conv: Convolution, target: Target) -> str | None:
+    dot, lanes = _dot(conv, target), conv.data_lanes or 1
+    whole = dot is not None and lanes > 1 and lanes % dot.group == 0
+    return unless(whole, "blocks of an image are no whole groups")
+
+
 def _whole_blocks(conv: Convolution) -> str | None:
     return unless(conv.depth % (conv.data_lanes or 1) == 0, "input channels not in whole blocks")
 
@@ -210,6 +216,7 @@ def _refusal(site: Site) -> str | None:
         unless(conv.data_lanes is not None, "image not in blocks")
         or _unfit(site, conv)
         or _whole_blocks(conv)
+        or _whole_groups(conv, site.target)
     )
 
 

@@ -117,7 +117,7 @@ class Convolution:
 
     @property
     def out_blocks(self) -> int:
-        """Vectors of output channels of a group, when the result is blocked."""
+        """Blocks of output channels of a group, when the result is in blocks."""
         assert self.out_lanes is not None
         return blocks(self.group_channels, self.out_lanes)
 

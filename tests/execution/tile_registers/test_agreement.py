@@ -14,6 +14,7 @@ from _pytest.mark import ParameterSet
 from cases.dots import BYTES, TypedConvolution, TypedProduct, Types, bound, dtype_of
 from cases.strategies.case import SOURCES, Case, turn
 from cases.strategies.windows import Window
+from graphs import Graph
 from strategy_checks import Trial, problems
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -193,6 +194,25 @@ def test_extreme_bytes(target: str) -> None:
         target,
         1,
     )
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 6])
+def test_images_in_blocks_that_are_no_groups(target: str, lanes: int) -> None:
+    """Are not read where they lie: four bytes of a position are multiplied together."""
+    for window in (Window((5, 6), (1, 1)), Window((4, 5), (3, 3), pads=(1, 1, 1, 1))):
+        (case,) = drawn("blocked-tiles", [(window, 12, 16, 1)], lanes, BYTES[0])
+        with pytest.raises(DiagnosticException, match="blocks of an image are no whole groups"):
+            problems([case], target, 1)
+        graph = Graph()
+        graph.returns(case.build(graph))
+        graph.check(target)
+
+
+def test_large_blocks_that_are_not_full(target: str) -> None:
+    """Have no panels of weights behind the last channel."""
+    (case,) = drawn("blocked-tiles", [(Window((5, 6), (1, 1)), 16, 40, 1)], 16, BYTES[0], 32)
+    with pytest.raises(DiagnosticException, match="large blocks are not full"):
+        problems([case], target, 1)
 
 
 STATED = """

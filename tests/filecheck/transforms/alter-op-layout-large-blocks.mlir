@@ -46,7 +46,19 @@ func.func @results(%x: tensor<1x8x9x9xui8>) -> tensor<1x12x9x9xi32> {
   return %0 : tensor<1x12x9x9xi32>
 }
 
-// or of images;
+// or of images, which then stay in NCHW where they are few channels;
+// CHECK-LABEL: func.func @few
+// CHECK-NOT: NCHW8c
+// CHECK: data_layout = "NCHW4c"
+// CHECK-NOT: NCHW8c
+// FLOAT-LABEL: func.func @few
+func.func @few(%x: tensor<1x4x9x9xui8>) -> tensor<1x8x9x9xi32> {
+  %w = relay.constant dense<2> : tensor<8x4x3x3xi8>
+  %0 = relay.nn.conv2d %x, %w {padding = array<i64: 1, 1>, out_dtype = i32} : (tensor<1x4x9x9xui8>, tensor<8x4x3x3xi8>) -> tensor<1x8x9x9xi32>
+  return %0 : tensor<1x8x9x9xi32>
+}
+
+// or are more;
 // CHECK-LABEL: func.func @images
 // CHECK-NOT: NCHW8c
 // CHECK: data_layout = "NCHW4c"
@@ -72,6 +84,23 @@ func.func @groups(%x: tensor<1x16x9x9xui8>) -> tensor<1x16x9x9xi32> {
   %2 = relay.nn.conv2d %1, %w {groups = 16 : i64, padding = array<i64: 1, 1>, out_dtype = i32} : (tensor<1x16x9x9xui8>, tensor<16x1x3x3xi8>) -> tensor<1x16x9x9xi32>
   %3 = relay.cast %2 {dtype = ui8} : (tensor<1x16x9x9xi32>) -> tensor<1x16x9x9xui8>
   %4 = relay.nn.conv2d %3, %v {padding = array<i64: 1, 1>, out_dtype = i32} : (tensor<1x16x9x9xui8>, tensor<16x16x3x3xi8>) -> tensor<1x16x9x9xi32>
+  return %4 : tensor<1x16x9x9xi32>
+}
+
+// where others would leave blocks,
+// CHECK-LABEL: func.func @joined
+// CHECK-NOT: NCHW8c
+// CHECK: data_layout = "NCHW4c"
+// CHECK-NOT: NCHW8c
+// FLOAT-LABEL: func.func @joined
+func.func @joined(%x: tensor<1x8x9x9xui8>, %y: tensor<1x4x9x9xui8>, %z: tensor<1x4x9x9xui8>) -> tensor<1x16x9x9xi32> {
+  %w = relay.constant dense<2> : tensor<16x8x3x3xi8>
+  %v = relay.constant dense<2> : tensor<16x24x3x3xi8>
+  %0 = relay.nn.conv2d %x, %w {padding = array<i64: 1, 1>, out_dtype = i32} : (tensor<1x8x9x9xui8>, tensor<16x8x3x3xi8>) -> tensor<1x16x9x9xi32>
+  %1 = relay.cast %0 {dtype = ui8} : (tensor<1x16x9x9xi32>) -> tensor<1x16x9x9xui8>
+  %2 = relay.tuple %y, %1, %z : (tensor<1x4x9x9xui8>, tensor<1x16x9x9xui8>, tensor<1x4x9x9xui8>) -> tuple<tensor<1x4x9x9xui8>, tensor<1x16x9x9xui8>, tensor<1x4x9x9xui8>>
+  %3 = relay.concatenate %2 {axis = 1 : i64} : (tuple<tensor<1x4x9x9xui8>, tensor<1x16x9x9xui8>, tensor<1x4x9x9xui8>>) -> tensor<1x24x9x9xui8>
+  %4 = relay.nn.conv2d %3, %v {padding = array<i64: 1, 1>, out_dtype = i32} : (tensor<1x24x9x9xui8>, tensor<16x24x3x3xi8>) -> tensor<1x16x9x9xi32>
   return %4 : tensor<1x16x9x9xi32>
 }
 

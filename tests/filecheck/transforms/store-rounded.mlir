@@ -71,6 +71,23 @@ func.func @meeting(%x: tensor<1x8x5x5xbf16>, %y: tensor<1x8x5x5xf32>, %v: tensor
   return %9, %6 : tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>
 }
 
+// Not in another block, whose operators no kernel of a product has.
+// BOTH-LABEL: func.func @branch
+// BOTH: scf.if
+// BOTH-NEXT: relay.add
+// BOTH-NEXT: scf.yield
+func.func @branch(%x: tensor<1x8x5x5xbf16>, %v: tensor<8x8x1x1xbf16>, %w: tensor<8x8x1x1xbf16>, %c: i1, %y: tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32> {
+  %0 = relay.nn.conv2d %x, %v {out_dtype = f32} : (tensor<1x8x5x5xbf16>, tensor<8x8x1x1xbf16>) -> tensor<1x8x5x5xf32>
+  %1 = relay.nn.conv2d %x, %w {out_dtype = f32} : (tensor<1x8x5x5xbf16>, tensor<8x8x1x1xbf16>) -> tensor<1x8x5x5xf32>
+  %2 = scf.if %c -> (tensor<1x8x5x5xf32>) {
+    %3 = relay.add %0, %1 : (tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32>
+    scf.yield %3 : tensor<1x8x5x5xf32>
+  } else {
+    scf.yield %y : tensor<1x8x5x5xf32>
+  }
+  return %2 : tensor<1x8x5x5xf32>
+}
+
 // One cast of a value, behind it; the fields of what is joined are cast.
 // CHECK-LABEL: func.func @joined
 // CHECK-NEXT: [[E:%.*]] = relay.exp %x

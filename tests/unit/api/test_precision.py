@@ -52,22 +52,22 @@ def data() -> dict[str, Array]:
 
 
 @pytest.mark.parametrize(
-    ("target", "precision", "never", "lanes"),
+    ("target", "precision", "lists", "lanes"),
     [
         ("x86-64-v4", "bf16", (), (16, 0, 0)),
         ("x86-64-v4-amx", "f32", (), (16, 64, 0)),
         ("x86-64-v4-amx", "bf16", (), (16, 64, 32)),
-        ("x86-64-v4-amx", "bf16", ("nn.conv2d",), (16, 64, 0)),
+        ("x86-64-v4-amx", "bf16", ("never",), (16, 64, 0)),
+        ("x86-64-v4-amx", "bf16", ("follow",), (16, 64, 0)),
         ("x86-64-v4-amx", "f16", (), (16, 64, 0)),
     ],
 )
 def test_blocks_suit_the_products(
-    target: str, precision: str, never: tuple[str, ...], lanes: tuple[int, int, int]
+    target: str, precision: str, lists: tuple[str, ...], lanes: tuple[int, int, int]
 ) -> None:
     """Those of tile registers have 64 bytes of each position."""
-    options = CompileOptions(
-        target=target, precision=precision, precision_rules=PrecisionRules(never=never)
-    )
+    rules = PrecisionRules(**dict.fromkeys(lists, ("nn.conv2d",)))
+    options = CompileOptions(target=target, precision=precision, precision_rules=rules)
     (layouts,) = (each for each in preparation(options) if isinstance(each, AlterOpLayoutPass))
     assert (layouts.lanes, layouts.byte_lanes, layouts.float_lanes) == lanes
 
