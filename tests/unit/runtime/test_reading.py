@@ -66,7 +66,14 @@ def test_a_pipe_is_read_where_somebody_writes(tmp_path: Path) -> None:
         read_source(path)
     content = bytes(range(256)) * 10_000  # More than a pipe holds at a time.
     found = b""
-    writer = Thread(target=path.write_bytes, args=[content])
+
+    def write() -> None:
+        while not found:
+            with suppress(BrokenPipeError):  # The reader has gone: it comes back.
+                path.write_bytes(content)
+                return
+
+    writer = Thread(target=write)
     writer.start()
     while not found:
         with suppress(OSError):  # The writer is on its way.
