@@ -22,7 +22,12 @@ from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.packing import ConvolutionPanels, DepthwiseBlocks, MatrixPanels
 from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.loops.dots import channel_dot, dot_of
-from xrelay.lowering.loops.tile_registers import TileRegisters, most_vectors_of_tiles, tile_dot_of
+from xrelay.lowering.loops.tile_registers import (
+    TileRegisters,
+    choose_tiles,
+    most_vectors_of_tiles,
+    tile_dot_of,
+)
 
 u8 = IntegerType(8, Signedness.UNSIGNED)
 u16 = IntegerType(16, Signedness.UNSIGNED)
@@ -197,3 +202,9 @@ def test_names_of_packings_say_what_is_unusual() -> None:
     assert str(MatrixPanels(16, True, 4)) == "matrix_panels<16, True, 4>"
     assert str(MatrixPanels(16, True, 4, together=16)) == "matrix_panels<16, True, 4, 0, 16>"
     assert str(ConvolutionPanels(16, 8, 1, 4, 128)) == "convolution_panels<16, 8, 1, 4, 128>"
+
+
+@pytest.mark.parametrize(("in_block", "vectors"), [(1, 3), (2, 2), (3, 3), (4, 2), (6, 3)])
+def test_tiles_have_a_whole_part_of_a_block_of_several_vectors(in_block: int, vectors: int) -> None:
+    """Of one vector they may have more blocks."""
+    assert choose_tiles(1, 12, 12, 4, in_block=in_block).vectors == vectors

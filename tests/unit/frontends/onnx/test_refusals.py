@@ -71,6 +71,7 @@ REFUSED: Sequence[Row] = (
     ("Pad", [ROW[:0]], [longs(1, 0)], {"opset": 19, "mode": "wrap"}, "axis 0 of 0 elements cannot be repeated to 1 elements"),
     ("GlobalLpPool", [IMAGE], [], {"p": 0}, "'p' is 0, expected a positive number"),
     ("DepthToSpace", [IMAGE], [], {"blocksize": 2}, "'blocksize' is 2, the input has 2 channels"),
+    ("DepthToSpace", [IMAGE], [], {"blocksize": 1, "mode": "RCD"}, "'mode' is \"RCD\""),
     ("Det", [np.zeros((2, 3), np.float32)], [], {"opset": 11}, "expected square matrices"),
     ("Det", [np.zeros((129, 129), np.float32)], [], {"opset": 11}, "its matrices have 129 rows, supported are 128"),
     ("EyeLike", [ROW], [], {"opset": 9}, "its input has the shape [4], expected a matrix"),
