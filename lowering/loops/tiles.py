@@ -248,11 +248,9 @@ def _panels_per_task(
     """
     shares = likely(prod(grid.batch) * blocks(grid.tiles, count))
     if gather is not None:
-        few = shares < ctx.team.size
-        return blocks(panels.count, ctx.team.size) if few else panels.count
+        return blocks(panels.count, ctx.team.size) if shares < ctx.team.size else panels.count
     wanted = ctx.team.size * TASKS_PER_THREAD if ctx.team.size > 1 else 1
-    most = likely(panels.count)
-    return max(1, blocks(most, blocks(wanted, max(1, shares))))
+    return max(1, blocks(likely(panels.count), blocks(wanted, max(1, shares))))
 
 
 def emit_tiles(
@@ -276,9 +274,6 @@ def emit_tiles(
     def zeros(_: Place, vectors: int) -> Sequence[SSAValue]:
         return [zero] * vectors
 
-    def nothing(place: Place, part: Index) -> None:
-        del place, part
-
     pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
     gather = tile.gather if isinstance(tile, SumsInMemory) else None
     for each, panels in pieces:
@@ -290,7 +285,7 @@ def emit_tiles(
             # With parts of the depth, a task has all panels that one thread computes.
             together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
         code = _Tiles(
-            ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, panels, count
+            ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or (lambda place, part: None), panels, count
         )  # fmt: skip
 
         def task(
