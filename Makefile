@@ -87,7 +87,7 @@ fuzz: $(VENV)/installed-test
 	$(if $(PROGRAMS),$(BIN)/python -m tests.fuzz --fuzzer single-passes --cases $(PROGRAMS))
 
 # Modules of tests/support/code_records that write what is on record.
-RECORDS = choices kernel_sizes networks imports exports contrib_imports passes outputs
+RECORDS = choices kernel_sizes implementations networks imports exports contrib_imports passes outputs
 
 # The counts of records are those of known.txt and exceptions.toml, which `golden.py --known --update` and people write.
 pages: $(VENV)/installed-test

@@ -167,7 +167,7 @@ class Scope:
 
     def _divide_by_number(self, value: Polynomial, by: int) -> Polynomial:
         """The same for a number that does not divide any of the factors."""
-        if value[-1][0] and value[-1][1] < 0:  # -(p / b) rounded down is p / b rounded up.
+        if value[-1][1] < 0:  # -(p / b) rounded down is p / b rounded up.
             upward = total(times(value, -1), number(by - 1))
             return times(self.divide(upward, number(by)), -1)
         common = gcd(by, *(factor for atoms, factor in value if atoms))

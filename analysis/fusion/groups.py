@@ -303,15 +303,13 @@ class Partition:
         seen = {node.index, sink.index}
         inner: list[int] = []
         pending = [node.index]
-        while pending:
+        while pending and room >= 0:
             for consumer in consumers[pending.pop()]:
                 if consumer not in seen:
                     seen.add(consumer)
                     inner.append(consumer)
                     pending.append(consumer)
                     room -= counts[consumer]
-                    if room < 0:
-                        return None
         if room < 0:
             return None
         inner.sort()

@@ -17,6 +17,7 @@ from xdsl.dialects import llvm, scf
 from xdsl.ir import Operation
 
 from xrelay.collector import collector_paused
+from xrelay.lowering.program.program import Program
 
 FILE = Path(__file__).parents[2] / "unit" / "lowering" / "kernel_sizes.txt"
 TARGET, THREADS = "x86-64-v3", 2
@@ -43,20 +44,30 @@ def digest(module: Operation) -> str:
     return sha256(str(module).encode()).hexdigest()[:8]
 
 
-@collector_paused()
-def size(case: Case) -> str:
-    """The numbers of steps, of operations, of some kinds of them, and of implementations; memory."""
-    g = Graph()
-    case(g)
-    program = g.program(TARGET, THREADS)
+def described(program: Program) -> str:
+    """
+    The numbers of steps, of arithmetic and of bytes of tensors, of operations, of some kinds of them, and of
+    implementations; memory.
+    """
     counts = Counter(KINDS.get(type(op), "others") for op in program.module.walk())
     kinds = ", ".join(f"{counts[kind]} {kind}" for kind in dict.fromkeys(KINDS.values()))
     used = Counter(choice.implementation.name for step in program.steps for choice in step.choices)
     ways = ", ".join(f"{count} {name}" for name, count in sorted(used.items()))
-    return (
-        f"{len(program.steps)} steps, {program.workspace_bytes} bytes of workspace; {counts.total()} operations, "
-        f"of these {kinds}; {ways or 'no choices'}; code {digest(program.module)}"
+    flops, moved = (
+        sum(each) for each in zip(*((s.flops, s.bytes) for s in program.steps), strict=True)
     )
+    return (
+        f"{len(program.steps)} steps, {flops} flops, {moved} bytes, {program.workspace_bytes} of workspace; "
+        f"{counts.total()} operations, of these {kinds}; {ways or 'no choices'}; code {digest(program.module)}"
+    )
+
+
+@collector_paused()
+def size(case: Case) -> str:
+    """What is on record of a case."""
+    g = Graph()
+    case(g)
+    return described(g.program(TARGET, THREADS))
 
 
 def text() -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import onnx.backend.test
+from cases.small_networks import convolutions, transformer
 from onnx import ModelProto
 from xdsl.dialects import func, llvm
 from xdsl.ir import Operation
@@ -38,6 +39,7 @@ BFLOATS: Options = (
     "x86-64-v4-bf16, 2 threads, bf16",
     CompileOptions(2, "x86-64-v4-bf16", precision="bf16"),
 )
+BYTES: Options = ("x86-64-v4-vnni, 2 threads", CompileOptions(2, "x86-64-v4-vnni"))
 PROFILE: Options = ("x86-64, 2 threads, profile", CompileOptions(2, "x86-64", profile=True))
 
 
@@ -64,6 +66,13 @@ def networks() -> Iterator[tuple[str, Network]]:
     yield "lstm_tagger", Network(partial(lstm_tagger, 8))
     yield "nasnet_stack", Network(partial(nasnet_stack, 16), (PLAIN, BFLOATS))
     yield "two_towers", Network(partial(two_towers, 16), (PLAIN, THREADS, BFLOATS))
+    yield "convolutions", Network(convolutions, (PLAIN, BFLOATS))
+    yield "transformer", Network(transformer, (PLAIN, THREADS, BFLOATS))
+    for build in (convolutions, transformer):
+        yield (
+            f"{build.__name__} of bytes",
+            Network(partial(build, integers=True), (PLAIN, BYTES, THREADS)),
+        )
 
 
 @collector_paused()

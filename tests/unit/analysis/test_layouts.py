@@ -8,7 +8,7 @@ from guards.passes import GuardGraph
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32
 from xdsl.dialects.test import TestOp
 
-from xrelay.analysis.layouts import axes, elementwise, slices
+from xrelay.analysis.layouts import axes, elementwise, slices, stated
 from xrelay.analysis.layouts.alteration import packed_convolutions
 from xrelay.analysis.layouts.inference import Inferred, Known, Seen, transformed_like
 from xrelay.analysis.patterns.checks import plain
@@ -17,6 +17,7 @@ from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.norm import LayerNormOp
 from xrelay.dialects.qnn.arithmetic import QnnAddOp
 from xrelay.dialects.qnn.conversion import QnnRequantizeOp
+from xrelay.dialects.qnn.products import QnnConv2DOp
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.dialects.tensor.reduce import SumOp
@@ -52,6 +53,14 @@ def quantized(g: GuardGraph, old: Sequence[Seen], new: Sequence[Seen] | None) ->
     scales = g.c([0.5, 0.25, 1.0, 2.0])
     op = QnnAddOp(data, data, scales, zero, one, zero, one, zero, lhs_axis=1, rhs_axis=1)
     return elementwise.quantized_broadcast(op, old, new)
+
+
+def convolved(g: GuardGraph, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+    """Which says itself what layouts it has."""
+    zero, one = g.c(0, "int32"), g.c(1.0)
+    data, weight = g.x(1, 5, 5, 4, dtype="uint8"), g.x(3, 3, 4, 6, dtype="int8")
+    layouts = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
+    return stated.convolution(QnnConv2DOp(data, weight, zero, zero, one, one, **layouts), old, new)
 
 
 def summed(*axis: int, keepdims: bool = False) -> Infer:
@@ -91,6 +100,7 @@ def text_of(found: Inferred | None) -> str:
 @pytest.mark.parametrize(
     ("infer", "old", "new", "found"),
     [
+        (convolved, ["", ""], None, "NHWC, HWIO, -, -, -, - -> NHWC {}"),
         (requantized, [""], None, "None"),
         (requantized, ["NCHW"], None, "NCHW, -, -, -, - -> NCHW {}"),
         (requantized, ["NCHW"], ["NCHW"], "NCHW, -, -, -, - -> NCHW {}"),

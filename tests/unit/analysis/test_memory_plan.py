@@ -119,3 +119,12 @@ def calls(count: int) -> int:
     finally:
         sys.setprofile(before)
     return found
+
+
+def test_the_smallest_gap_that_is_large_enough_is_taken() -> None:
+    """The largest one would leave no room for what comes later: this takes 27 lines of memory then 30."""
+    lines = [(7, 1, 2), (3, 2, 3), (7, 0, 0), (6, 0, 1), (6, 2, 4), (6, 1, 3), (5, 2, 3), (8, 1, 1)]
+    lifetimes = [Lifetime(size * ALIGNMENT, first, last) for size, first, last in lines]
+    plan = plan_memory(lifetimes)
+    check(lifetimes, plan)
+    assert plan.size == 27 * ALIGNMENT

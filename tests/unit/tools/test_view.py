@@ -160,6 +160,35 @@ def test_uncalled_and_recursive_functions_of_compilers() -> None:
     }
 
 
+def test_a_function_of_a_compiler_is_one_unit_whatever_is_fused_in_it() -> None:
+    text = f"""
+    func.func private @f(%a: {T}) -> {T} attributes {{Compiler = "lib"}} {{
+      %0 = relay.fused %a : ({T}) -> {T} {{
+      ^bb0(%q: {T}):
+        %s = relay.sqrt %q : ({T}) -> {T}
+        relay.yield %s : {T}
+      }}
+      %1 = relay.abs %0 : ({T}) -> {T}
+      return %1 : {T}
+    }}
+    func.func @main(%a: {T}) -> {T} {{
+      %0 = relay.fused %a : ({T}) -> {T} {{
+      ^bb0(%q: {T}):
+        %s = relay.exp %q : ({T}) -> {T}
+        %t = relay.tanh %s : ({T}) -> {T}
+        relay.yield %t : {T}
+      }}
+      %1 = func.call @f(%0) : ({T}) -> {T}
+      return %1 : {T}
+    }}
+    """
+    (main,) = graphs(parsed(text), FUSE)
+    units = [(unit.compiler, unit.fused, names(unit)) for unit in main.units]
+    assert ("", True, ["exp", "tanh"]) in units
+    assert ("lib", False, ["sqrt", "abs"]) in units
+    assert sum("sqrt" in found for *_, found in units) == 1
+
+
 def test_every_node_has_one_unit() -> None:
     for graph in graphs(parsed(REGIONS), FUSE):
         members = [node for unit in graph.units for node in unit.members]
