@@ -192,6 +192,12 @@ UNKNOWN: dict[str, tuple[str, Sequence[str], str, str]] = {
         "tensor<2x?xf32>",
         "'data' has the shape [2, ?]: dimension 1 is unknown",
     ),
+    "slice of an unknown axis and of one that is known": (
+        "strided_slice {begin = array<i64: 0, 1>, end = array<i64: 1, 3>}",
+        ["tensor<2x?xf32>"],
+        "tensor<1x?xf32>",
+        "'data' has the shape [2, ?]: dimension 1 is unknown",
+    ),
     "reshape to two unknown dimensions": (
         "reshape {newshape = array<i64: 0, 0>}",
         ["tensor<?x?xf32>"],

@@ -397,6 +397,28 @@ def test_command_writes_a_model(cmd: Callable[..., Any], tmp_path: Path):
     ]  # fmt: skip
 
 
+def test_weights_beside_the_model_begin_where_pages_do(cmd: Callable[..., Any], tmp_path: Path):
+    """So that they can be mapped into memory; what is short stays in the model."""
+    onnx.save(light_model("squeezenet"), tmp_path / "in.onnx")
+    assert (
+        cmd("compile", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--external-data").code
+        == 0
+    )
+    size = (tmp_path / "out.onnx.data").stat().st_size
+    end, outside = 0, 0
+    for tensor in onnx.load(tmp_path / "out.onnx", load_external_data=False).graph.initializer:
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            assert len(tensor.raw_data) < exporter.EXTERNAL_BYTES
+            continue
+        stored = {each.key: each.value for each in tensor.external_data}
+        offset, length = int(stored["offset"]), int(stored["length"])
+        assert (
+            offset % 4096 == 0 and end <= offset < end + 4096 and length >= exporter.EXTERNAL_BYTES
+        )
+        end, outside = offset + length, outside + 1
+    assert outside > 20 and end == size
+
+
 def test_command_writes_nothing_when_it_fails(cmd: Callable[..., Any], tmp_path: Path):
     text = (
         "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
