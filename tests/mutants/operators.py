@@ -66,10 +66,10 @@ UNORDERED = {
 }
 """The functions whose arguments nobody takes for one another, or that do not care."""
 SYMMETRIC = {
-    *("add", "mul", "multiply", "both", "either"),
+    *("add", "mul", "multiply", "both", "either", "gcd", "lcm", "maximum", "minimum", "swapaxes"),
     *("AddOp", "MultiplyOp", "AddiOp", "AddfOp", "MuliOp", "MulfOp"),
 }
-"""The functions that do not care when they have two arguments, which are added, multiplied or joined."""
+"""The functions that do not care when they have two arguments, which are added, multiplied, joined or swapped."""
 LEAVING = (ast.Return, ast.Continue, ast.Break, ast.Raise)
 
 

@@ -366,3 +366,11 @@ func.func @polynomial_of_integers(%x: tensor<2xi32>, %y: tensor<2xi32>) -> tenso
   %6 = relay.add %3, %5 : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
   return %6 : tensor<2xi32>
 }
+
+// Shapes of unknown lengths may differ where their types do not.
+// CHECK-LABEL: func.func @keep_a_reshape_of_unknown_lengths
+// CHECK-NEXT: relay.reshape %x {newshape = array<i64: -3, -4, 2, -1>}
+func.func @keep_a_reshape_of_unknown_lengths(%x: tensor<?x2x?xf32>) -> tensor<?x2x?xf32> {
+  %0 = relay.reshape %x {newshape = array<i64: -3, -4, 2, -1>} : (tensor<?x2x?xf32>) -> tensor<?x2x?xf32>
+  return %0 : tensor<?x2x?xf32>
+}

@@ -13,6 +13,13 @@ func.func @generic(%x: !relay.type_var<"A">, %k: !relay.fn<(!relay.type_var<"A">
   return %0 : !relay.type_var<"B">
 }
 
+// What is said of parameters stays, but of the continuation.
+// CHECK-LABEL: func.func @named(%x: tensor<f32> {relay.name = "first"}, %y: tensor<f32> {relay.name = "second"}) -> tensor<f32> {
+func.func @named(%x: tensor<f32> {relay.name = "first"}, %y: tensor<f32> {relay.name = "second"}, %k: !relay.fn<(tensor<f32>) -> !relay.type_var<"B">> {relay.name = "rest"}) -> !relay.type_var<"B"> attributes {relay.type_params = ["B"]} {
+  %0 = relay.apply %k(%y) : (!relay.fn<(tensor<f32>) -> !relay.type_var<"B">>, tensor<f32>) -> !relay.type_var<"B">
+  return %0 : !relay.type_var<"B">
+}
+
 // CHECK-LABEL: func.func @generic_cps(%x: tensor<f32>) -> tensor<f32> {
 // CHECK-NEXT: func.return %x
 func.func @generic_cps(%x: tensor<f32>) -> tensor<f32> {

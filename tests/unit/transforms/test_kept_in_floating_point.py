@@ -1,12 +1,14 @@
 """Why operators of quantised programs are not computed with integers: each reason in full."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
 from guards.passes import GuardGraph
-from xdsl.dialects.builtin import i8
+from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
@@ -256,6 +258,20 @@ def test_what_is_listed() -> None:
 def affine(g: GuardGraph, scale: Any = 0.5) -> Affine:
     """What integers stand for, with scales of axis 1 where there are several."""
     return Affine(g.c(scale), g.c(0, "int32"), 1, i8)
+
+
+def test_kinds_of_integers_that_are_near() -> None:
+    """One scale for all is that of each channel, whatever the axis; scales of channels are compared where axes are the same."""
+    g = GuardGraph()
+    value = g.x(2, 4)
+    whole, channels = affine(g), affine(g, [0.5] * 4)
+    rows = replace(channels, axis=0)
+    for one, other in permutations((whole, channels, rows), 2):
+        assert one.is_near(other, value) == (whole in (one, other))
+    assert channels.is_near(replace(channels, axis=-1), value)
+    assert not whole.is_near(affine(g, 0.75), value)
+    assert not whole.is_near(replace(whole, dtype=i32), value)
+    assert not whole.is_near(replace(whole, zero_point=g.c(1, "int32")), value)
 
 
 def test_operands_without_integers() -> None:
