@@ -18,7 +18,10 @@ FIRST_STAGE, GROWTH = 4.0, 4
 OPENING = 0.5
 """The seconds that the first test of a file takes longer, as its file is imported."""
 NAMED = 0.1
-"""How much more likely a test notices a change whose file speaks of what changes, and again one that is named like it."""
+"""
+How much more likely a test notices a change whose file speaks of what changes, again one that is named like it, and one
+in the folder of tests for its folder.
+"""
 LEAST = 0.02
 """The seconds that any test takes at least."""
 
@@ -53,11 +56,15 @@ class Selector:
         named = np.array([test.file in speaking for test in self.known.tests], bool)
         stem = stem_of(mutant.source.path)
         alike = np.array([stem_of(test.file) == stem for test in self.known.tests], bool)
+        folder = f"tests/unit/{mutant.folder}/"
+        near = np.array([test.file.startswith(folder) for test in self.known.tests], bool)
         able = np.zeros(len(named), bool) if block is None else self.running(block)
         if block is None or self.known.is_imported(block.name):
             able |= self.known.runs_any(*self.around(mutant.source.path)) | named
         seconds = np.array([test.seconds for test in self.known.tests]) + LEAST
-        cost = seconds * self.known.sizes * np.where(named, NAMED, 1) * np.where(alike, NAMED, 1)
+        cost = seconds * self.known.sizes
+        for likely in (named, alike, near):
+            cost = cost * np.where(likely, NAMED, 1)
         chosen = [int(number) for number in np.argsort(cost, kind="stable") if able[number]]
         return [self.known.tests[number] for number in chosen]
 
