@@ -367,6 +367,7 @@ def standardization(g: Graph, dtype: str) -> None:
             for groups in {1, 2 - shape[axis] % 2, shape[axis]}:
                 show(norm.GroupNormOp, shape, axis, {"num_groups": groups})
     show(norm.LayerNormOp, (0, 5), 1, {})
+    show(norm.LayerNormOp, (37,), 0, {})
     special = g.input(np.array([[1, np.nan, 2], [1, np.inf, 2], [4, 4, 4]], dtype))
     unit = g.input(np.ones(3, dtype))
     g.show(norm.LayerNormOp(special, unit, unit), 8)
