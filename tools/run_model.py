@@ -340,7 +340,8 @@ def read_array(path: Path) -> Array:
 
 def random_array(spec: TensorSpec | OpenTensor, seed: int) -> Array:
     """
-    Seeded random values of a tensor: normal floats, small integers.
+    Seeded random values of a tensor: normal floats, small integers; of 32 and 64 bits 0 and 1, as they may be flags, or
+    indices into any table of two rows or more.
 
     Raises CommandFailed where dimensions are unknown.
     """
@@ -357,7 +358,7 @@ def random_array(spec: TensorSpec | OpenTensor, seed: int) -> Array:
         case "b":
             values = generator.integers(0, 2, shape)
         case "i" | "u":
-            values = generator.integers(0, 8, shape)
+            values = generator.integers(0, 8 if dtype.itemsize < 4 else 2, shape)
         case _:  # Floats; bf16 is of a kind of its own.
             values = generator.standard_normal(shape)
     return np.asarray(values).astype(dtype)

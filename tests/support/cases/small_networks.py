@@ -8,9 +8,9 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from xrelay.interpreters.arrays import Array
 
 IMAGE, SEQUENCE = (1, 3, 17, 19), (1, 9, 24)
-STEP = np.float32(1 / 32)
+STEP = np.float32(0.03)
 """Of the numbers that integers between layers stand for."""
-WEIGHT_STEP = np.float32(1 / 64)
+WEIGHT_STEP = np.float32(0.013)
 IN_STEPS = (
     "Conv",
     "MatMul",

@@ -8,7 +8,6 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ from onnx import helper
 
 import xrelay
 from xrelay.runtime.signature import TensorSpec
-from xrelay.tools import arguments, cli, compile_model, verify
-from xrelay.tools.errors import BAD_INPUT, FAILED
+from xrelay.tools import arguments, cli, compile_model
+from xrelay.tools.errors import BAD_INPUT
 from xrelay.tools.run_model import random_array
 
 # -- help and usage ---------------------------------------------------------------------------
@@ -130,59 +129,6 @@ def test_run_with_random_inputs(cmd: Command, folder: Path) -> None:
         for each in (result, again, other)
     ]
     assert rows[0] == rows[1] != rows[2]
-
-
-def test_run_verifies(cmd: Command, folder: Path) -> None:
-    result = cmd("run", folder / "conv.onnx", "--verify")
-    assert result.code == 0
-    assert "y agrees with the interpreter: largest relative difference" in result.out
-
-
-@pytest.mark.parametrize("callee", ["", "private "])
-def test_run_verifies_the_only_function(cmd: Command, folder: Path, callee: str) -> None:
-    t = "tensor<4xf32>"
-    exp = f"(%x: {t}) -> {t} {{\n%0 = relay.exp %x : ({t}) -> {t}\nfunc.return %0 : {t}\n}}\n"
-    call = exp.replace("relay.exp %x", "func.call @g(%x)")
-    for name, text in (
-        ("one", f"func.func @other{exp}"),
-        ("two", f"func.func {callee}@g{exp}func.func @other{call}"),
-    ):
-        (folder / f"{name}.mlir").write_text(text)
-        result = cmd("run", folder / f"{name}.mlir", "--verify")
-        assert (result.code, result.err) == (0, "")
-        assert "output0 agrees with the interpreter" in result.out
-
-
-def test_wrong_result_has_exit_code_1(
-    cmd: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for shape, message in (
-        ((2, 4), "relative difference"),
-        ((4, 2), r"shape is [2, 4], [4, 2] there"),
-    ):
-
-        def wrong(*args: Any, shape: Sequence[int] = shape, **options: Any) -> dict[str, Any]:
-            return {"output0": np.ones(shape, np.float32) + 100}
-
-        monkeypatch.setattr(verify, "interpret_model", wrong)
-        result = cmd("run", folder / "add.mlir", "--verify")
-        assert result.code == FAILED
-        assert "DIFFERS from the interpreter" in result.out and message in result.out
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
-def test_floating_point_is_compared_up_to_roundings(dtype: type[Any]) -> None:
-    """bfloat16 is one of NumPy's kinds of number to ml_dtypes only."""
-    expected = np.array([1, -4, np.nan, np.inf], dtype)
-    found = expected.copy()
-    assert verify.largest_difference(found, expected) == 0
-    found[0] = np.nextafter(found[0], dtype(2))
-    allowed = verify.tolerance(expected.dtype)
-    eps = float(ml_dtypes.finfo(dtype).eps)
-    assert verify.largest_difference(found, expected) == eps / 4 <= allowed < 0.02
-    found[0] = 2
-    assert verify.largest_difference(found, expected) == 0.25 > allowed
-    assert verify.tolerance(np.dtype(np.int32)) == 0
 
 
 def test_random_floating_point() -> None:
