@@ -33,10 +33,15 @@ KINDS: dict[type[Operation], str] = {
 
 
 def all_cases() -> dict[str, Case]:
-    """Those of f32 and no dtype."""
-    tensors = {name: case for table in TABLES for name, case in table.cases.items()}
-    found = {name: CASES[name] for name in ONE_DTYPE}
-    return found | {name: case for name, case in tensors.items() if name.endswith("-float32")}
+    """One of each family: that of f32, or of the first dtype where there is none."""
+    cases = {name: CASES[name] for name in ONE_DTYPE}
+    cases.update((name, case) for table in TABLES for name, case in table.cases.items())
+    found: dict[str, str] = {}
+    for name in cases:
+        family = name if name in ONE_DTYPE else name.rpartition("-")[0] or name
+        if family not in found or name.endswith("-float32"):
+            found[family] = name
+    return {name: cases[name] for name in found.values()}
 
 
 def digest(module: Operation) -> str:

@@ -55,6 +55,10 @@ def test_cut_lines_keep_the_place() -> None:
     assert len(cut) == 160
     assert cut[carets.index("^") :].startswith("HERE")
     assert why.index("why") == carets.index("^")
+    # What stands above, and a line below that does not begin beneath the carets, stay as they are.
+    above = " " * 310 + "above"
+    found = shortened(f"{above}\n{whole}\nnext").split("\n")
+    assert (found[0], found[-1]) == (above, "next")
 
 
 def test_replay_needs_a_fuzzer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

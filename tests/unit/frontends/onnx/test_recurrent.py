@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import Array, Samples, check, kinds, one_node
+from onnx_models import Array, Samples, by_onnxruntime, check, kinds, one_node
 
 import xrelay
 from xrelay.frontends.onnx import OnnxImportError, import_every_value, import_model
@@ -184,6 +184,22 @@ def test_batch_first_is_transposed(op: str):
     expected = ReferenceEvaluator(model).run(None, {"in0": batch_first})
     assert isinstance(expected, list)
     check(op, [batch_first], constants, expected, opset=14, outputs=2, hidden_size=SIZE, layout=1)
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_states_are_batch_first_too(op: str):
+    """Neither onnxruntime nor the reference of onnx has this: it is what onnxruntime says of the other layout, transposed."""
+    (data,), constants = network(op, 2, states=True)
+    options: dict[str, Any] = {"opset": 14, "outputs": 2, "hidden_size": SIZE}
+    options["direction"] = "bidirectional"
+    steps, last = by_onnxruntime(one_node(op, [data], constants, **options), [data])
+    expected = [steps.transpose(2, 0, 1, 3), last.transpose(1, 0, 2)]
+    swapped = [
+        each if i not in (4, 5) or each is None else each.transpose(1, 0, 2).copy()
+        for i, each in enumerate(constants)
+    ]
+    batch_first = data.transpose(1, 0, 2).copy()
+    check(op, [batch_first], swapped, expected, layout=1, **options)
 
 
 @pytest.mark.parametrize("layout", [0, 1])
