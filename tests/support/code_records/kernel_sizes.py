@@ -38,7 +38,8 @@ def all_cases() -> dict[str, Case]:
     cases.update((name, case) for table in TABLES for name, case in table.cases.items())
     found: dict[str, str] = {}
     for name in cases:
-        family = name if name in ONE_DTYPE else name.rpartition("-")[0] or name
+        stem, dash, _ = name.rpartition("-")
+        family = name if name in ONE_DTYPE or not dash else stem + dash
         if family not in found or name.endswith("-float32"):
             found[family] = name
     return {name: cases[name] for name in found.values()}
