@@ -41,7 +41,7 @@ from xrelay.many_lengths import open_lengths
 from xrelay.memory import packed_constants, require_memory
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.places import Places, verify_failure
-from xrelay.precision import BFLOAT, FULL, PRECISIONS, known_operators, multiplies
+from xrelay.precision import BFLOAT, FULL, PRECISIONS, known_operators, multiplies, widened
 from xrelay.program_parser import ProgramParser
 from xrelay.program_weights import attach_side_file
 from xrelay.runtime.arguments import kind_of
@@ -282,7 +282,9 @@ def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
         rounding.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
         if products and "nn.conv2d" not in (*lists["never"], *lists["follow"]):
             float_lanes = target.bf16_tile_lanes
-    passes = cpu_pipeline(target.lanes(4), rounding, target.byte_tile_lanes, float_lanes)
+    passes = cpu_pipeline(
+        target.lanes(4), rounding, target.byte_tile_lanes, float_lanes, widened(target)
+    )
     return (*passes, FuseCompositesPass(options.target, options.threads))
 
 

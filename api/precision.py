@@ -142,6 +142,11 @@ def multiplies(precision: str, target: Target) -> bool:
     return precision == BFLOAT and target.bf16_dot
 
 
+def widened(target: Target) -> tuple[str, ...]:
+    """The types of 16 bits that a CPU does not multiply, as Relay calls them: programs of these compute in f32."""
+    return tuple(PRECISIONS[name] for name in ("f16", BFLOAT) if not multiplies(name, target))
+
+
 def note(precision: str, target: Target) -> str | None:
     """What a user should know who asks for a precision that a CPU does not compute in."""
     if precision != BFLOAT or multiplies(precision, target):

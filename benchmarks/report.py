@@ -42,7 +42,7 @@ result. Memory is the resident size, with that of Python and of the engine.
 
 Networks are built with torch from seeded random weights (`benchmarks/vision.py`,
 `benchmarks/transformers.py`); `…_int8` and `…_dynamic` are these quantised by onnxruntime's tools
-(`benchmarks/quantized.py`); `light_…` are the models of the onnx package with random weights."""
+(`benchmarks/converted.py`); `light_…` are the models of the onnx package with random weights."""
 
 
 TYPES = """\

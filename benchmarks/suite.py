@@ -180,24 +180,20 @@ SAMPLES = 4
 
 
 @dataclass(frozen=True)
-class Quantized(BenchmarkModel):
-    """A network with 8-bit integers, as onnxruntime's tools make it."""
+class Converted(BenchmarkModel):
+    """A network with fewer bits, as onnxruntime's tools make it."""
 
     network: Network
-    dynamic: bool = False
-    """Whether activations are quantised when it runs, and only matrix products."""
 
     maker: ClassVar[str] = "onnxruntime"
-    # An integer that is rounded the other way is one step in all layers behind it.
-    tolerance: ClassVar[float] = 0.25
 
     def input_list(self) -> tuple[Input, ...]:
         """Those of the network."""
         return self.network.inputs
 
     def source(self) -> Path:
-        """The file of the code that quantises."""
-        return Path(__file__).with_name("quantized.py")
+        """The file of the code that converts."""
+        return Path(__file__).with_name("converted.py")
 
     @cached_property
     def digest(self) -> str:
@@ -205,20 +201,49 @@ class Quantized(BenchmarkModel):
         return hashlib.sha256(f"{super().digest} {self.network.digest}".encode()).hexdigest()[:16]
 
     def write(self, path: Path) -> None:
-        """Exports the network, and quantises it."""
-        tools: Any = import_module("benchmarks.quantized")
+        """Exports the network, and converts it."""
         exported = path.with_suffix(".float")
         try:
             self.network.write(exported)
-            if self.dynamic:
-                tools.write_dynamic(exported, path)
-            else:
-                seeds = range(SEED + 1, SEED + 1 + SAMPLES)
-                inputs = self.network.inputs
-                samples = [{each.name: each.values(seed) for each in inputs} for seed in seeds]
-                tools.write_static(exported, path, samples)
+            self.convert(import_module("benchmarks.converted"), exported, path)
         finally:
             exported.unlink(missing_ok=True)
+
+    @abstractmethod
+    def convert(self, tools: Any, source: Path, target: Path) -> None:
+        """Writes the file with fewer bits, with the functions of the module `tools`."""
+
+
+@dataclass(frozen=True)
+class Quantized(Converted):
+    """A network with 8-bit integers."""
+
+    dynamic: bool = False
+    """Whether activations are quantised when it runs, and only matrix products."""
+
+    # An integer that is rounded the other way is one step in all layers behind it.
+    tolerance: ClassVar[float] = 0.25
+
+    def convert(self, tools: Any, source: Path, target: Path) -> None:
+        """Quantises with the ranges of some inputs, or without any."""
+        if self.dynamic:
+            tools.write_dynamic(source, target)
+            return
+        seeds = range(SEED + 1, SEED + 1 + SAMPLES)
+        samples = [{each.name: each.values(seed) for each in self.network.inputs} for seed in seeds]
+        tools.write_static(source, target, samples)
+
+
+@dataclass(frozen=True)
+class Half(Converted):
+    """A network whose weights and activations are float16; inputs and outputs stay float32."""
+
+    # Engines that multiply in float32 round activations in different places.
+    tolerance: ClassVar[float] = 1e-2
+
+    def convert(self, tools: Any, source: Path, target: Path) -> None:
+        """Converts all tensors."""
+        tools.write_float16(source, target)
 
 
 @dataclass(frozen=True)
@@ -276,14 +301,15 @@ NETWORKS: tuple[Network, ...] = (
     Network("mlp_b64", "transformers", "mlp", (Input("features", (64, 784)),)),
 )
 
-STATIC = ("resnet50", "mobilenetv2", "bert_base", "vit_s16", "gpt2_small")
+FEWER_BITS = ("resnet50", "mobilenetv2", "bert_base", "vit_s16", "gpt2_small")
 DYNAMIC = ("bert_base", "vit_s16", "gpt2_small")
-QUANTIZED: tuple[Quantized, ...] = (
-    *(Quantized(f"{each.name}_int8", each) for each in NETWORKS if each.name in STATIC),
+CONVERTED: tuple[Converted, ...] = (
+    *(Quantized(f"{each.name}_int8", each) for each in NETWORKS if each.name in FEWER_BITS),
     *(Quantized(f"{each.name}_dynamic", each, True) for each in NETWORKS if each.name in DYNAMIC),
+    *(Half(f"{each.name}_f16", each) for each in NETWORKS if each.name in FEWER_BITS),
 )
 
 LIGHT: tuple[Light, ...] = tuple(Light(f"light_{name}", name) for name in light_models.LIGHT_MODELS)
 
-MODELS: dict[str, BenchmarkModel] = {each.name: each for each in (*NETWORKS, *QUANTIZED, *LIGHT)}
+MODELS: dict[str, BenchmarkModel] = {each.name: each for each in (*NETWORKS, *CONVERTED, *LIGHT)}
 """By name, in the order of reports."""

@@ -119,11 +119,12 @@ def _run_model(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             compare(reference, inputs, outputs, args)
     if args.verify:
+        from xrelay.lowering.emit.target import named_target
         from xrelay.tools.verify import verify
 
         with failing_with(BAD_INPUT):
-            limits = arguments.limits(args)
-        return verify(Path(args.model), shapes, limits, args.precision, inputs, outputs)
+            limits, target = arguments.limits(args), named_target(args.target)
+        return verify(Path(args.model), shapes, limits, args.precision, target, inputs, outputs)
     return 0
 
 

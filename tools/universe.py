@@ -98,9 +98,11 @@ PASSES = {
     ),
     "xrelay.transforms.quantize": (
         "fake-quantization-to-integer",
+        "narrow-weights",
         "reduce-precision",
         "store-rounded",
         "to-mixed-precision",
+        "widen-floats",
     ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (

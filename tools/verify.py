@@ -14,12 +14,15 @@ from xrelay.contract import TOLERANCES
 from xrelay.dialects.limits import Limits
 from xrelay.interpret_model import interpret_model
 from xrelay.interpreters.numerics import is_float
-from xrelay.precision import FULL, PRECISIONS
+from xrelay.lowering.emit.target import Target
+from xrelay.precision import FULL, PRECISIONS, widened
 from xrelay.runtime.model import Array
 from xrelay.runtime.signature import Shapes, UnknownDimensions
 from xrelay.tools.errors import FAILED, failing_with
 from xrelay.tools.progress import stage_progress
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass
+from xrelay.transforms.quantize.store_rounded import SHORT_TYPES
+from xrelay.transforms.quantize.widen_floats import floats_in
 
 TOLERANCE = 1e-3
 """How far an output may be from the interpreter's, relative to the largest value there."""
@@ -29,8 +32,8 @@ ROUNDINGS = 2
 
 ROUNDING_ORDERS = 2
 """
-How much further an output of a quantised model may be from the program of its integers than that is from the program as
-it is written: both round, at different places.
+How much further an output may be from the program that a model becomes than that is from the program as it is
+written: both round, at different places.
 """
 
 
@@ -84,19 +87,21 @@ class Interpreter:
             max_bytes=self.limits.max_bytes,
         )
 
-    def outputs_of_integers(self) -> Mapping[str, Array] | None:
+    def outputs_of_prepared(self, target: Target) -> Mapping[str, Array] | None:
         """
-        Those of the program of integers that a quantised model becomes, which rounds where the code does; None where
-        the model is none or has dimensions that are found as it runs.
+        Those of the program that a model becomes which is quantised, or of 16-bit numbers: it rounds where the code
+        does. None where the model is neither or has dimensions that are found as it runs.
         """
         lengths = {name: array.shape for name, array in self.inputs.items()}
         try:
             module, _ = read_model(self.path, {**(self.shapes or {}), **lengths}, self.limits)
         except UnknownDimensions:
             return None
-        if not any(op.name.startswith("relay.qnn.") for op in module.walk()):
+        wide = widened(target)
+        quantised = any(op.name.startswith("relay.qnn.") for op in module.walk())
+        if not quantised and not floats_in(module) & {SHORT_TYPES[name] for name in wide}:
             return None
-        CpuPipelinePass().apply(Context(), module)
+        CpuPipelinePass(widened=wide).apply(Context(), module)
         return self.outputs(module)
 
 
@@ -105,32 +110,34 @@ def verify(
     shapes: Shapes,
     limits: Limits,
     precision: str,
+    target: Target,
     inputs: Mapping[str, Array],
     outputs: Mapping[str, Array],
 ) -> int:
     """
-    Prints how far the outputs of a model, compiled with a precision, are from the interpreter's. Returns the exit
-    code.
+    Prints how far the outputs of a model, compiled with a precision for a target, are from the interpreter's. Returns
+    the exit code.
 
     A quantised model means the same with integers but for its roundings, and a step of a number at its beginning becomes
-    many later on. Where its outputs are further away than arithmetic of real numbers is, they are compared with the
-    program of integers that it becomes: they may be twice as far from that as both programs are from one another.
+    many later on; one of 16-bit numbers is rounded at its end alone. Where outputs are further away than arithmetic of real
+    numbers is, they are compared with the program that the model becomes: they may be twice as far from that as
+    both programs are from one another.
     """
     interpreter = Interpreter(path, shapes, limits, inputs)
     with stage_progress() as progress, failing_with(FAILED):
         progress("run the interpreter")
         expected = interpreter.outputs(path)
-    integers: Mapping[str, Array] | None = None
+    prepared: Mapping[str, Array] | None = None
     if not all(
         judged(found, expected[name], None, precision)[0] for name, found in outputs.items()
     ):
         with stage_progress() as progress, failing_with(FAILED):
-            progress("run the interpreter on integers")
-            integers = interpreter.outputs_of_integers()
+            progress("run the interpreter on the prepared program")
+            prepared = interpreter.outputs_of_prepared(target)
     worst = 0
     for name, found in outputs.items():
         agrees, text = judged(
-            found, expected[name], None if integers is None else integers[name], precision
+            found, expected[name], None if prepared is None else prepared[name], precision
         )
         print(f"{name} {text}")
         worst = max(worst, 0 if agrees else FAILED)
@@ -138,9 +145,9 @@ def verify(
 
 
 def judged(
-    found: Array, expected: Array, integers: Array | None, precision: str = FULL
+    found: Array, expected: Array, prepared: Array | None, precision: str = FULL
 ) -> tuple[bool, str]:
-    """Whether an output is what the interpreter says, of the program as it is written or of its integers; in words."""
+    """Whether an output is what the interpreter says, of the program as it is written or as it is compiled; in words."""
     if found.shape != expected.shape:
         both = f"{list(found.shape)}, {list(expected.shape)} there"
         return False, f"DIFFERS from the interpreter: its shape is {both}"
@@ -151,12 +158,12 @@ def judged(
         text += f", {count} of {expected.size} elements are NaN"
     if difference <= allowed:
         return True, f"agrees with {text}"
-    if integers is None or not is_float(expected.dtype):
+    if prepared is None or not is_float(expected.dtype):
         return False, f"DIFFERS from {text}"
-    near, apart = largest_difference(found, integers), largest_difference(integers, expected)
+    near, apart = largest_difference(found, prepared), largest_difference(prepared, expected)
     agrees = near <= max(allowed, ROUNDING_ORDERS * apart)
     verdict = "agrees with" if agrees else "DIFFERS from"
     return agrees, (
-        f"{verdict} {text} from the quantised program as it is written, {near:.3g} from the integers that it becomes; "
+        f"{verdict} {text} from the program as it is written, {near:.3g} from the one that it becomes; "
         f"these two are {apart:.3g} apart"
     )

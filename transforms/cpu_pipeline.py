@@ -49,11 +49,16 @@ from xrelay.transforms.legalize.legalize_quantized_conversions import (
 )
 from xrelay.transforms.legalize.legalize_quantized_products import LegalizeQuantizedProductsPass
 from xrelay.transforms.quantize.fake_quantization_to_integer import FakeQuantizationToIntegerPass
+from xrelay.transforms.quantize.narrow_weights import NarrowWeightsPass
+from xrelay.transforms.quantize.widen_floats import WidenFloatsPass
 from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 from xrelay.transforms.rules.pass_sequence import PassSequence
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.sink_reshape import SinkReshapePass
+
+WIDENED = ("float16",)
+"""No CPU that is known here multiplies these and sums in f32."""
 
 
 def cpu_pipeline(
@@ -61,18 +66,27 @@ def cpu_pipeline(
     rounding: Sequence[RelayPass] = (),
     byte_lanes: int = 0,
     float_lanes: int = 0,
+    widened: Sequence[str] = WIDENED,
 ) -> tuple[RelayPass, ...]:
     """
     The passes in order, for a CPU whose vectors hold `lanes` elements of f32, and whose products take `byte_lanes`
     bytes or `float_lanes` floats of an image at once; 0 where that is for vectors. Those of `rounding`, which let
-    products compute with fewer bits, look into attention, too.
+    products compute with fewer bits, look into attention, too. Programs of the types `widened` compute in f32.
     """
     # 16. Images get blocks of channels: weights and epilogues have their final form.
     layouts = AlterOpLayoutPass(lanes, byte_lanes, float_lanes)
-    return (*_operators_with_kernels(), *_algebra(), layouts, *rounding, *_composites())
+    return (
+        *_operators_with_kernels(widened),
+        *_algebra(),
+        layouts,
+        *rounding,
+        # 17. Weights that were widened at the beginning have 16 bits again, if those before have not rounded them.
+        NarrowWeightsPass(),
+        *_composites(),
+    )
 
 
-def _operators_with_kernels() -> tuple[RelayPass, ...]:
+def _operators_with_kernels(widened: Sequence[str]) -> tuple[RelayPass, ...]:
     """Programs of known shapes, whose operators have kernels."""
     return (
         # `let` of Relay programs only names values; patterns of several operators look through none.
@@ -83,6 +97,8 @@ def _operators_with_kernels() -> tuple[RelayPass, ...]:
         DynamicToStaticPass(),
         # 1. Nothing later looks at what has no effect (unused statistics, masks of dropout).
         DeadCodeEliminationPass(),
+        # What the CPU does not multiply is f32 from here on. Before anything is computed that would be rounded.
+        WidenFloatsPass(dtypes=tuple(widened)),
         # 2. Batch normalisation becomes a scale and a shift, to be folded into convolutions. Layer,
         #    instance and group normalisation have kernels of their own.
         SimplifyInferencePass(keep_norms=True),
@@ -144,10 +160,10 @@ def _algebra() -> tuple[RelayPass, ...]:
 def _composites() -> tuple[RelayPass, ...]:
     """What nothing may look into afterwards."""
     return (
-        # 17. Attention becomes a composite, for which there is a kernel. After everything that looks
+        # 18. Attention becomes a composite, for which there is a kernel. After everything that looks
         #    into it.
         RecognizeOperatorsPass(attention=True),
-        # 18. Nothing unused is compiled.
+        # 19. Nothing unused is compiled.
         DeadCodeEliminationPass(),
     )
 
@@ -167,5 +183,8 @@ class CpuPipelinePass(PassSequence):
     float_lanes: int = 0
     """Floats that they take at once, when they are rounded: 32 for AMX and bf16; 0 likewise."""
 
+    widened: tuple[str, ...] = WIDENED
+    """The types that the CPU does not multiply, which become f32: "float16", and "bfloat16" without AVX-512 BF16."""
+
     def steps(self) -> tuple[RelayPass, ...]:
-        return cpu_pipeline(self.lanes, (), self.byte_lanes, self.float_lanes)
+        return cpu_pipeline(self.lanes, (), self.byte_lanes, self.float_lanes, self.widened)

@@ -9,6 +9,7 @@ packed weights for every lane. Where a group has 32 bits, registers hold one in 
     elements of image and weights        step                                  group
     f32, f64, 32-bit integers            multiply and add                      1
     f16, bf16 weights                    the same, converted as they are read  1
+                                         or before many tiles (`wide_panels`)
     bf16                                 `vdpbf16ps`                           2
     8 bits                               `vpdpbusd`                            4
     8 and 16 bits                        `pmaddwd`                             2
@@ -19,7 +20,7 @@ same bits.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar
 
@@ -107,6 +108,11 @@ class Dot(Operands, ABC):
         """The same products one at a time."""
         return MultiplyAdd(self.total, self.weight, self.total)
 
+    @property
+    def ahead(self) -> "Dot":
+        """The same for weights that are converted before many tiles, where they need that."""
+        return self
+
     @abstractmethod
     def weights(self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int) -> SSAValue:
         """The weights of a step for some lanes; offsets count elements."""
@@ -138,6 +144,10 @@ class MultiplyAdd(Dot):
         step = 1 if self.total.is_float else WHOLE_MULTIPLY_ADD
         converts = int(self.weight != self.total)
         return Work(step, weight=2 * converts, registers=converts)
+
+    @property
+    def ahead(self) -> Dot:
+        return replace(self, weight=self.total)
 
     def weights(self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int) -> SSAValue:
         return convert(b, b.load(pointer, offset, self.weight, lanes), self.weight, self.total)

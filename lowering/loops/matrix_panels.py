@@ -20,7 +20,9 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.lengths import is_open, likely
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
-from xrelay.lowering.emit.format import Spacing
+from xrelay.lowering.emit.format import Spacing, row_major
+from xrelay.lowering.emit.index import Index
+from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.loops.dots import NO_DOT
@@ -33,8 +35,17 @@ from xrelay.lowering.loops.matrix_operands import (
 )
 from xrelay.lowering.loops.matrix_product import PanelPlan, Product, ProductPlan
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
-from xrelay.lowering.loops.tiles import Place, PrepareCode, TileAt, TileGrid, converted, emit_tiles
-from xrelay.lowering.loops.tiling import Tiling, tile_parameters
+from xrelay.lowering.loops.tiles import (
+    PackedWeights,
+    Place,
+    PrepareCode,
+    TileAt,
+    TileGrid,
+    converted,
+    emit_tiles,
+)
+from xrelay.lowering.loops.tiling import Tiling, positions_per_block, tile_parameters
+from xrelay.lowering.loops.wide_panels import WIDENING_CYCLES, WidePanel, widen
 
 LEFT_TRANSPOSED = "left operand transposed"
 """Why an implementation that reads it by rows refuses a site."""
@@ -55,7 +66,7 @@ def _parts(plan: PanelPlan, parameters: Parameters) -> int:
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:
-    plan = PanelPlan.of(Product.of(site.op), site.target)
+    plan = PanelPlan.of(Product.of(site.op), site.target).computed(site.constants)
     if 0 not in shape_of(site.op.results[0]):
         panel_tile(plan, parameters)
         _parts(plan, parameters)
@@ -79,17 +90,48 @@ def row_spacing(product: Product) -> Spacing:
 
 
 def _cost(site: Site) -> float:
-    plan = PanelPlan.of(Product.of(site.op), site.target)
-    cycles = plan.product.batch * plan.tiling.cycles * plan.depth_parts
-    return (cycles + packing_cycles(plan, site)) * site.target.cycle_seconds
+    stored = PanelPlan.of(Product.of(site.op), site.target)
+    plan = stored.computed(site.constants)
+    cycles = plan.tiling.cycles * plan.depth_parts
+    if plan != stored:
+        cycles += _widening_cycles(plan)
+    cycles = plan.product.batch * cycles + packing_cycles(stored, site)
+    return cycles * site.target.cycle_seconds
+
+
+def _widening_cycles(plan: PanelPlan) -> float:
+    """To convert the weights for each block of rows."""
+    rows, steps = likely(plan.product.rows), plan.steps // plan.depth_parts
+    block = positions_per_block(plan.target, steps * plan.dot.image.bytes, rows, 0, again=False)
+    return blocks(rows, block) * plan.steps * plan.vectors * WIDENING_CYCLES
 
 
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    plan = PanelPlan.of(Product.of(op), ctx.target)
-    tiling = panel_tile(plan, ctx.parameters)
+    stored = PanelPlan.of(Product.of(op), ctx.target)
+    plan = stored.computed(ctx.known)
+    tiling, parts = panel_tile(plan, ctx.parameters), _parts(plan, ctx.parameters)
+    b, steps, width = ctx.b, plan.steps // parts, tiling.vectors * plan.lanes
     left = left_operand(ctx, plan)
-    right = right_operand(ctx, plan, tiling.vectors * plan.lanes)
-    emit_panels(ctx, plan, tiling, _parts(plan, ctx.parameters), left, right, sink)
+    panels = right_operand(ctx, stored, width)
+    if plan == stored:
+        emit_panels(ctx, plan, tiling, parts, left, panels, sink)
+        return
+    room = ctx.private_scratch(plan.dot.weight, row_major((steps, width)))
+
+    kind = stored.dot.weight
+
+    def address(place: Place, part: Index) -> SSAValue:
+        return b.address(
+            panels.pointer, panels.weights(b, place[0], place[1], b.mul(part, steps)), kind.storage
+        )
+
+    def prepare(place: Place, part: Index) -> None:
+        source = address(place, part)
+        widen(b, stored.dot, source, room.pointer, steps * tiling.vectors, plan.lanes)
+
+    packed = PackedWeights(kind, address)
+    wide = WidePanel(room.pointer, 0, 0, width)
+    emit_panels(ctx, plan, tiling, parts, left, wide, sink, prepare, packed)
 
 
 @dataclass(frozen=True)
@@ -132,9 +174,12 @@ def product_grid(
     tiling: Tiling,
     steps: int,
     parts: int = 1,
-    prepare: PrepareCode | None = None,
+    packed: PackedWeights | None = None,
 ) -> TileGrid:
-    """The tiles of a product, whose inner loop takes so many steps in a round, with the depth in `parts` parts."""
+    """
+    The tiles of a product, whose inner loop takes so many steps in a round, with the depth in `parts` parts; `packed` as
+    `TileGrid` has it.
+    """
     product, dot = plan.product, plan.dot
     part_steps = plan.steps // parts
     step_elements = tiling.vectors * plan.lanes * dot.group
@@ -147,10 +192,11 @@ def product_grid(
         part_steps * dot.group * dot.image.bytes,
         plan.steps * likely(product.columns) * dot.group * dot.weight.bytes,
         parts,
-        part_steps * step_elements if product.right in ctx.packings and prepare is None else 0,
+        part_steps * step_elements if product.right in ctx.packings else 0,
         steps * step_elements,
         0 if is_open(product.columns) else product.columns % plan.lanes,
         columns=product.columns,
+        packed=packed,
     )
 
 
@@ -163,13 +209,14 @@ def emit_panels(
     right: Panels,
     sink: Sink,
     prepare: PrepareCode | None = None,
+    packed: PackedWeights | None = None,
 ) -> None:
     """
     The loops of a product whose operands lie as steps of its dot product read them, with the depth in `parts`
-    parts; `prepare` as `emit_tiles` has it.
+    parts; `prepare` as `emit_tiles` has it, and `packed` as `TileGrid`.
     """
     dot = plan.dot
-    grid = product_grid(ctx, plan, tiling, UNROLLED_STEPS, parts, prepare)
+    grid = product_grid(ctx, plan, tiling, UNROLLED_STEPS, parts, packed)
     code = _PanelCode(ctx.b, plan, left, right, plan.steps // parts)
     finish = converted(ctx.b, sink, dot.total, plan.product.kind)
     start = code.start if dot.shift else None

@@ -1,5 +1,6 @@
 """The sizes of matrix products, and how they become steps of a dot product."""
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -13,7 +14,13 @@ from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import Dot, Operands, dot_of
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
-from xrelay.lowering.loops.tiling import Tiling, choose_tiling, depth_parts, most_vectors
+from xrelay.lowering.loops.tiling import (
+    FEWEST_TILES,
+    Tiling,
+    choose_tiling,
+    depth_parts,
+    most_vectors,
+)
 
 PAGE_BYTES = 4096
 FEW_ROWS = 4
@@ -136,6 +143,14 @@ class PanelPlan(ProductPlan):
         dot = product.dot(target)
         assert dot is not None
         return PanelPlan(product, target, dot)
+
+    def computed(self, constants: Container[SSAValue]) -> "PanelPlan":
+        """How tiles compute it: where there are many, constant weights are converted before them."""
+        if self.dot.ahead == self.dot or self.product.right not in constants:
+            return self
+        ahead = replace(self, dot=self.dot.ahead)
+        tiles = blocks(likely(self.product.rows), ahead.tiling.positions)
+        return ahead if tiles >= FEWEST_TILES else self
 
     @property
     def depth_parts(self) -> int:

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import Dot
@@ -45,6 +46,16 @@ class Prefetch:
 
     distance: Index
     lines: int
+    stored: Element
+    """The elements as they lie in memory."""
+    first: SSAValue | None = None
+    """Where the weights of the first step lie there, if a tile reads others that were made of them."""
+
+    def emit(self, b: KernelBuilder, read: SSAValue) -> None:
+        """Asks for the lines of a round that reads what begins at an address."""
+        line = LINE_BYTES // self.stored.bytes
+        for i in range(self.lines):
+            b.prefetch(b.address(read, b.add(self.distance, i * line), self.stored.storage))
 
 
 Meanwhile: TypeAlias = Callable[[Index, int], None]
@@ -87,22 +98,25 @@ def accumulate(
     """
 
     def round_at(
-        level: int, x: SSAValue, w: SSAValue, sums: Sequence[SSAValue]
+        level: int, x: SSAValue, w: SSAValue, sums: Sequence[SSAValue], far: SSAValue | None
     ) -> Sequence[SSAValue]:
         if level < len(loops):
             loop = loops[level]
 
             def body(i: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 near = b.address(x, b.mul(i, loop.image_step), dot.image.storage)
-                wide = b.address(w, b.mul(i, loop.weight_step), dot.weight.storage)
-                return round_at(level + 1, near, wide, inner)
+                step = b.mul(i, loop.weight_step)
+                wide = b.address(w, step, dot.weight.storage)
+                if prefetch is None or far is None:
+                    return round_at(level + 1, near, wide, inner, None)
+                return round_at(
+                    level + 1, near, wide, inner, b.address(far, step, prefetch.stored.storage)
+                )
 
             return b.fold(0, loop.rounds, 1, sums, body)
         result = list(sums)
         if prefetch is not None:
-            line = LINE_BYTES // dot.weight.bytes
-            for i in range(prefetch.lines):
-                b.prefetch(b.address(w, b.add(prefetch.distance, i * line), dot.weight.storage))
+            prefetch.emit(b, w if far is None else far)
         for number, (image_offset, weight_offset) in enumerate(steps, 1):
             counts = counted if counted and number == len(steps) else dot.group
             columns = [dot.weights(b, w, weight_offset + vector, lanes) for vector in vectors]
@@ -113,4 +127,4 @@ def accumulate(
                     result[i] = dot.step(b, column, factor, result[i])
         return result
 
-    return round_at(0, image, weights, totals)
+    return round_at(0, image, weights, totals, None if prefetch is None else prefetch.first)

@@ -36,7 +36,7 @@ from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.target import TILE_ROW_BYTES, Target
 from xrelay.lowering.loops.dots import BfloatDot, ByteDot, Operands, dot_of
-from xrelay.lowering.loops.micro_kernel import LINE_BYTES, DepthLoop, Meanwhile, Prefetch
+from xrelay.lowering.loops.micro_kernel import DepthLoop, Meanwhile, Prefetch
 from xrelay.lowering.loops.tiling import MOST_ALONG, STORE_CYCLES, TILE_CYCLES, Tiling, panel_parts
 
 NO_TILES = "no tile registers for elements of these types"
@@ -327,9 +327,7 @@ class TileRegisters:
                     round_at(level + 1, b.add(b.mul(number, loop.rounds), i), near, wide)
                 return
             if prefetch is not None:
-                line = LINE_BYTES // dot.weight.bytes
-                for i in range(prefetch.lines):
-                    b.prefetch(b.address(w, b.add(prefetch.distance, i * line), dot.weight.storage))
+                prefetch.emit(b, w)
             for v in range(vectors):
                 column = b.address(w, v * lanes * dot.group, dot.weight.storage)
                 load(self.weights(v), column, strides[1])

@@ -132,6 +132,15 @@ TASKS_PER_THREAD = 8
 
 
 @dataclass(frozen=True)
+class PackedWeights:
+    """Weights in memory that tiles do not read as they are."""
+
+    kind: Element
+    address: Callable[[Place, Index], SSAValue]
+    """Of a part of the depth of a panel."""
+
+
+@dataclass(frozen=True)
 class PanelRange:
     """Panels of the same shape, one after the other."""
 
@@ -168,6 +177,8 @@ class TileGrid:
     """Lanes that count in the last vector of output channels; 0 for all."""
     columns: int = 0
     """Elements in a row of the result. Where they are open, the last panel may end before its end."""
+    packed: PackedWeights | None = None
+    """What the weights that tiles read are made of, panel by panel; None where it is these that are packed."""
     exists: int = 1
     """0 for a grid without tiles, another one having them, which may be known when the program runs only."""
 
@@ -228,7 +239,9 @@ def _tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
     """So many that the blocks are of nearly equal size."""
     tiles = likely(grid.rows_of_tiles * grid.columns_of_tiles)
     everything = likely(grid.height * grid.width)
-    positions = positions_per_block(ctx.target, grid.position_bytes, everything, grid.weight_bytes)
+    positions = positions_per_block(
+        ctx.target, grid.position_bytes, everything, grid.weight_bytes, again=grid.packed is None
+    )
     count = max(1, positions // grid.tiling.positions) if positions < everything else tiles
     number = blocks(tiles, count)
     if ctx.team.size > 1:
@@ -413,7 +426,7 @@ class _Tiles:
                 (*batch, panel),
                 *self._corner(i),
                 0,
-                self._ahead(i, self.count),
+                self._ahead((*batch, panel), 0, i, self.count),
                 tiling,
                 None if windows is None else windows(i),
             )
@@ -426,7 +439,7 @@ class _Tiles:
         b, (y, x) = self.b, self._corner(i)
         assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
         columns, vectors = self.grid.tiling.columns, len(self.widths)
-        where = TileAt(place, y, x, 0, self._ahead(i, self.count), self.grid.tiling)
+        where = TileAt(place, y, x, 0, self._ahead(place, 0, i, self.count), self.grid.tiling)
         first = list(self.start(place, vectors)) * self.grid.tiling.positions
         totals = self.tile(where, first)
         if not self.ctx.heavy_epilogue and certainly(self.panels.rest, 0):
@@ -476,7 +489,7 @@ class _Tiles:
                 places = list(self._sums(kept, slot))
                 totals = [b.load(kept.pointer, where, kind, self.lanes) for where in places]
                 corner = self._corner(i)
-                ahead = self._ahead(slot[1], self.count)
+                ahead = self._ahead((*batch, panel), part, slot[1], self.count)
                 where = TileAt((*batch, panel), *corner, part, ahead, self.grid.tiling)
                 for place, total in zip(places, tile(where, totals), strict=True):
                     b.store(kept.pointer, place, kind, total)
@@ -494,7 +507,7 @@ class _Tiles:
         x = b.mul(b.mod(i, grid.columns_of_tiles), tiling.columns)
         return y, b.smaller(x, grid.width - tiling.columns)
 
-    def _ahead(self, i: Index, count: int) -> Prefetch | None:
+    def _ahead(self, place: Place, part: Index, i: Index, count: int) -> Prefetch | None:
         """
         The share of a tile, one of `count`, in the lines of the weights that come next. After the
         last panel these are the weights of the next step.
@@ -502,13 +515,16 @@ class _Tiles:
         grid = self.grid
         if not grid.part_elements or grid.weight_bytes <= self.ctx.target.l2_bytes // 2:
             return None
-        line = LINE_BYTES // self.dot.weight.bytes
+        packed = grid.packed
+        kind = self.dot.weight if packed is None else packed.kind
+        first = None if packed is None else packed.address(place, part)
+        line = LINE_BYTES // kind.bytes
         lines = blocks(blocks(grid.round_elements, line), count)
         if count == 1:
             # Every panel is read once: what counts is not to wait at the end of a page.
-            return Prefetch(STREAM_AHEAD_BYTES // self.dot.weight.bytes, lines)
+            return Prefetch(STREAM_AHEAD_BYTES // kind.bytes, lines, kind, first)
         panel = grid.part_elements * grid.depth_parts
-        return Prefetch(self.b.add(self.b.mul(i, lines * line), panel), lines)
+        return Prefetch(self.b.add(self.b.mul(i, lines * line), panel), lines, kind, first)
 
     def _sums(self, kept: Buffer, slot: Sequence[Index]) -> Iterator[Index]:
         """Where the sums of a tile lie in memory, in the order of its registers."""

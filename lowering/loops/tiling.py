@@ -35,7 +35,8 @@ STORE_CYCLES = 2
 SECOND_SHAPE = 1.02
 """A narrower last panel is more code."""
 
-
+FEWEST_TILES = 3
+"""So many read a panel whose weights are converted before them."""
 MOST_ALONG = 32
 """More positions along one side than the largest register file has registers help nobody."""
 
@@ -169,16 +170,16 @@ def panel_parts(vectors: int, wide: int) -> Sequence[tuple[int, int, int]]:
 
 
 def positions_per_block(
-    target: Target, position_bytes: int, positions: int, weight_bytes: int
+    target: Target, position_bytes: int, positions: int, weight_bytes: int, *, again: bool = True
 ) -> int:
     """
     How many positions to compute with one panel of the weights before the next.
 
     Weights that stay in the second-level cache are read again for every block, so that the block
-    of the image can stay in the first level. Larger ones are read once, as long as the image fits
-    into the second level.
+    of the image can stay in the first level. Larger ones, and those that it costs something to read `again`, are read once,
+    as long as the image fits into the second level.
     """
-    if weight_bytes <= target.l2_bytes // 2:
+    if again and weight_bytes <= target.l2_bytes // 2:
         wanted = target.l1_bytes // 2 // max(position_bytes, 1)
     else:
         wanted = target.l2_bytes // 2 // max(position_bytes, 1)

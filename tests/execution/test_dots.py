@@ -11,6 +11,8 @@ from cases.dots import (
     FLOATS,
     TYPES,
     Types,
+    converted_convolutions,
+    converted_products,
     convolutions,
     depthwise,
     products,
@@ -23,7 +25,14 @@ from strategy_checks import Trial, problems
 from xrelay.lowering.emit.target import TARGETS
 
 INDEX = {name: i for i, name in enumerate(TARGETS)}
-TABLES = (convolutions, depthwise, products, short_depths)
+TABLES = (
+    converted_convolutions,
+    converted_products,
+    convolutions,
+    depthwise,
+    products,
+    short_depths,
+)
 """Each gives cases of one implementation, of some types, for vectors of a number of sums."""
 
 

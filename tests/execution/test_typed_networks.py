@@ -23,10 +23,10 @@ from xrelay.tools.verify import largest_difference
 
 
 class Network:
-    """Layers of one type, those of bytes with sums of 32 bits."""
+    """Layers of one type, those of bytes with sums of 32 bits. Floating-point numbers are exact in another type, too."""
 
-    def __init__(self, dtype: np.dtype[np.generic]):
-        self.g, self.dtype = Graph(0), dtype
+    def __init__(self, dtype: np.dtype[np.generic], other: np.dtype[np.generic] | None = None):
+        self.g, self.dtype, self.other = Graph(0), dtype, other or dtype
         self.sums = np.dtype(np.int32) if dtype.itemsize == 1 else dtype
 
     def numbers(self, *shape: int) -> Array:
@@ -34,7 +34,8 @@ class Network:
         if self.dtype.itemsize == 1:
             return self.g.numbers("int8", *shape)
         depth = int(np.prod(shape[1:]))
-        return (self.g.rng.standard_normal(shape) / np.sqrt(depth)).astype(self.dtype)
+        numbers = (self.g.rng.standard_normal(shape) / np.sqrt(depth)).astype(self.other)
+        return numbers.astype(self.dtype)
 
     def finished(self, value: SSAValue) -> SSAValue:
         """The sums as elements of the network's type."""
@@ -102,3 +103,19 @@ def test_networks(any_target: str, dtype: str) -> None:
     (found,) = model.run({model.signature.inputs[0].name: g.inputs[0]}).values()
     bound = 0.0 if dtype == "uint8" else 0.02
     assert largest_difference(found, expected) <= bound
+
+
+@pytest.mark.parametrize("any_target", ["x86-64", "x86-64-v3", "x86-64-v4"], indirect=True)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_nothing_is_rounded_between_operators(any_target: str, dtype: str) -> None:
+    """Where products are those of f32, a network is the one of the same numbers in f32, rounded at the end."""
+    short = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    results: list[Array] = []
+    for network in (Network(short), Network(np.dtype(np.float32), short)):
+        network.build()
+        model = xrelay.compile(network.g.module(), target=any_target, cache=False, winograd=False)
+        (result,) = model.run({model.signature.inputs[0].name: network.g.inputs[0]}).values()
+        results.append(result)
+    found, expected = results
+    assert (found.dtype, expected.dtype) == (short, np.float32)
+    np.testing.assert_array_equal(found.view(np.uint16), expected.astype(short).view(np.uint16))

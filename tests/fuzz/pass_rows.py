@@ -178,6 +178,7 @@ ROWS: Mapping[str, PassRow] = {
     "manifest-lifetimes": PassRow(before=("to-a-normal-form",)),
     "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
     "merge-composite": PassRow({"targets": COMPILERS}),
+    "narrow-weights": PassRow(before=("widen-floats",)),
     "outline-compiler-functions": PassRow(before=(*PARTITIONS, "inline")),
     "outline-default-regions": PassRow(before=PARTITIONS),
     # Another run expands recursion once more.

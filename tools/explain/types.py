@@ -15,9 +15,12 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.shapes import is_float, is_tensor_type, types_within
+from xrelay.lowering.emit.target import named_target
 from xrelay.options import CompileOptions
-from xrelay.precision import FULL
+from xrelay.precision import FULL, widened
 from xrelay.tools.tables import shown_names
+from xrelay.transforms.quantize.store_rounded import SHORT_TYPES
+from xrelay.transforms.quantize.widen_floats import floats_in
 from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, MOVES
 from xrelay.transforms.rules.quantize.mixed_precision import Category, category_table
 
@@ -39,6 +42,12 @@ def type_uses(module: ModuleOp, options: CompileOptions) -> list[TypeUse]:
     """The operators on floating-point numbers in a program that is prepared, in the order of first calls."""
     rules = options.precision_rules.lists()
     categories = category_table({each: rules[each.value] for each in Category}, CPU_LISTS)
+    short = floats_in(module) & {
+        SHORT_TYPES[name] for name in widened(named_target(options.target))
+    }
+    stated = "as the model states it"
+    if short:
+        stated += f", with f32 for {' and '.join(sorted(map(str, short)))}"
     nodes: dict[tuple[str, str, str], list[str]] = {}
     calls: dict[tuple[str, str, str], int] = {}
     for op in _operators(module):
@@ -48,7 +57,7 @@ def type_uses(module: ModuleOp, options: CompileOptions) -> list[TypeUse]:
         operands = [_dtypes(type_) for type_ in op.operand_types]
         shown = " × ".join(each for each in operands if each) or "–"
         types = f"{shown} → {_dtypes(op.results[0].type)}"
-        key = name, types, _reason(op, name, operands, categories, options)
+        key = name, types, _reason(op, name, operands, categories, options) or stated
         calls[key] = calls.get(key, 0) + 1
         node = model_name(op)
         nodes.setdefault(key, []).extend([] if node is None else [node])
@@ -86,10 +95,10 @@ def _reason(
     operands: Sequence[str],
     categories: dict[str, Category],
     options: CompileOptions,
-) -> str:
-    """Which list says so, and why an operator of a list computes in f32 all the same."""
+) -> str | None:
+    """Which list says so, and why an operator of a list computes in f32 all the same. None where no list is asked."""
     if options.precision == FULL:
-        return "as the model states it"
+        return None
     if name == "cast":
         return "between both"
     if isinstance(op, CompositeOp):

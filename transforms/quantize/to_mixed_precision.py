@@ -55,7 +55,7 @@ from xrelay.dialects.dtypes import DTYPES, dtype_name
 from xrelay.dialects.shapes import is_float, is_tensor_type, same_type, types_within
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.transforms.rules.operator_names import require_operators
-from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, holds
+from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, WIDE_LISTS, holds
 from xrelay.transforms.rules.quantize.dtypes import with_dtypes, with_floats
 from xrelay.transforms.rules.quantize.mixed_precision import (
     FILLED,
@@ -70,7 +70,9 @@ FAIL, WARN, IGNORE = range(3)
 """What `missing-op-mode` says of operators that no list has."""
 PASSING = (CastOp, LetOp, TupleGetItemOp, TupleOp)
 """What takes whatever it gets."""
-RULES = {"relay": LISTS, "cpu": CPU_LISTS}
+RULES = {"relay": LISTS, "cpu": CPU_LISTS, "wide": WIDE_LISTS}
+OTHERWISE = {"relay": Category.FOLLOW, "cpu": Category.NEVER, "wide": Category.ALWAYS}
+"""The category of operators that no list has."""
 FLOATS = frozenset(dtype.type for dtype in DTYPES if is_float(dtype.type))
 KEEPING = (ApplyOp, ConstantOp, RefCreateOp, RefReadOp, RefWriteOp)
 """Operators, as the dialect has them, that get what they got before."""
@@ -90,8 +92,10 @@ class Conversion:
     """What operators are converted that compute in it; None for all floating-point types."""
     constants_only: bool = False
     """Whether only constants are."""
+    exactly: bool = False
+    """Whether only those that are the same in the type."""
     otherwise: Category = Category.FOLLOW
-    """The category of operators that no list has."""
+    """The category of operators that no list has: what follows then takes the type of any operand that has changed."""
     original: dict[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
     """What types values had that have others now."""
     casts: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
@@ -99,6 +103,11 @@ class Conversion:
     parts: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
     """The fields of tuples that some operation gives whole."""
     made: list[Operation] = field(default_factory=list[Operation])
+
+    @property
+    def widens(self) -> bool:
+        """Whether all operators take more bits."""
+        return self.otherwise is Category.ALWAYS
 
     def visit(self, op: Operation) -> None:
         """Converts an operation, after its operands and what its regions hold."""
@@ -120,6 +129,9 @@ class Conversion:
                 self.reinfer(op)
             case RelayOp() if isinstance(op, PASSING):
                 self.reinfer(op)
+                if isinstance(op, CastOp) and self.widens:
+                    # What takes the wide type needs no rounded value.
+                    self.casts.setdefault(op.result, []).append(op.data)
             case RelayOp() if not isinstance(op, KEEPING):
                 self.operator(op)
             case _:
@@ -129,7 +141,7 @@ class Conversion:
         """Converts an operator, or gives it what it had before."""
         category = self.categories.get(op.name.removeprefix("relay."), self.otherwise)
         if category is Category.FOLLOW:
-            ready = all(self.is_ready(operand) for operand in op.operands)
+            ready = self.is_ready_for(op)
             category = Category.ALWAYS if ready else Category.NEVER
         takes_it = category is Category.ALWAYS and self.concerns(op)
         if not takes_it or not self.convert(op):
@@ -139,7 +151,9 @@ class Conversion:
         """Whether an operator has operands to convert, and none of types that are not."""
         if self.constants_only:
             short = [each for each in op.operands if self.narrow(each) != each.type]
-            if not short or not all(holds(self.mixed, each) for each in short):
+            if not short or not all(
+                holds(self.mixed, each, exactly=self.exactly) for each in short
+            ):
                 return False
         if self.source is None:
             return True
@@ -155,6 +169,12 @@ class Conversion:
         """The type in which a converted operator takes a value."""
         kept = self.constants_only and not isinstance(value.owner, ConstantOp)
         return value.type if kept else self.mixed_type(value.type)
+
+    def is_ready_for(self, op: RelayOp) -> bool:
+        """Whether an operator that follows its operands may be converted for them."""
+        if self.widens:
+            return any(operand in self.original for operand in op.operands)
+        return all(self.is_ready(operand) for operand in op.operands)
 
     def is_ready(self, value: SSAValue) -> bool:
         """Whether an operator that follows its operands may be converted for one."""
@@ -340,8 +360,14 @@ class ToMixedPrecisionPass(RelayPass):
     constants_only: bool = False
     """Whether operators take constants of the type, and all else as it is."""
 
+    exact_constants: bool = False
+    """Whether these are only constants whose numbers are the same in the type."""
+
     rules: str = "relay"
-    """Whose lists: "relay", or "cpu", by which products alone take the type, and no operator is missing."""
+    """
+    Whose lists: "relay"; "cpu", by which products alone take the type, or "wide", by which all operators do but those that move
+    elements that have fewer bits. No operator is missing there.
+    """
 
     always: tuple[str, ...] = ()
     """Operators that are always converted, whatever the lists say."""
@@ -358,14 +384,22 @@ class ToMixedPrecisionPass(RelayPass):
         categories = self.categories()
         is_kept = Within(keeps_body)
         ops = [each for each in walk(op, region_first=True) if not is_kept(each)]
-        otherwise = Category.NEVER if self.rules == "cpu" else Category.FOLLOW
+        otherwise = OTHERWISE[self.rules]
         if otherwise is Category.FOLLOW:
             self.report_missing(ops, categories)
         called = frozenset(filter(None, map(_named_function, walk(op))))
         source = self.dtype("original-type", self.original_type) if self.original_type else None
         keeps, constants_only = self.keep_orig_output_dtype, self.constants_only
         state = Conversion(
-            mixed, sums, categories, keeps, called, source, constants_only, otherwise
+            mixed,
+            sums,
+            categories,
+            keeps,
+            called,
+            source,
+            constants_only,
+            self.exact_constants,
+            otherwise,
         )
         for each in ops:
             state.visit(each)

@@ -24,7 +24,7 @@ from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
-from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing
+from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing, row_major
 from xrelay.lowering.emit.index import Index, parts_of
 from xrelay.lowering.emit.packing import ConvolutionPanels, blocks
 from xrelay.lowering.emit.parameters import Divisors, Parameters
@@ -34,14 +34,23 @@ from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import NO_DOT, Dot, Operands, dot_of
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, Prefetch, accumulate
-from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, converted, emit_tiles
+from xrelay.lowering.loops.tiles import (
+    PackedWeights,
+    Place,
+    TileAt,
+    TileGrid,
+    converted,
+    emit_tiles,
+)
 from xrelay.lowering.loops.tiling import (
+    FEWEST_TILES,
     Tiling,
     choose_tiling,
     depth_parts,
     most_vectors,
     tile_parameters,
 )
+from xrelay.lowering.loops.wide_panels import WIDENING_CYCLES, widen
 from xrelay.lowering.operators.conv.geometry import Convolution, packing_refusal
 
 IMAGE = ("rows", "columns", "vectors")
@@ -116,6 +125,15 @@ class _Plan(BlockedPlan):
         assert dot is not None
         return _Plan(conv, target, dot)
 
+    def computed(self, *, flat: bool) -> "_Plan":
+        """How tiles compute it: where there are many, weights are converted before them."""
+        ahead = replace(self, dot=self.dot.ahead)
+        if ahead == self:
+            return self
+        tiling, (height, width) = ahead.tiling(flat=flat), self.conv.likely.extents(flat=flat)
+        tiles = blocks(height, tiling.rows) * blocks(width, tiling.columns)
+        return ahead if tiles >= FEWEST_TILES else self
+
     @property
     def steps(self) -> int:
         """How many steps give an element of the result."""
@@ -178,9 +196,10 @@ def _parameters(site: Site, parameters: Parameters) -> None:
     if conv.is_empty:
         return
     plan = _Plan.of(conv, site.target)
-    _parts(plan, parameters)
     for flat in (False, True) if conv.is_pointwise else (False,):
-        _tile(plan, parameters, flat=flat)
+        computed = plan.computed(flat=flat)
+        _parts(computed, parameters)
+        _tile(computed, parameters, flat=flat)
 
 
 def _refusal(site: Site) -> str | None:
@@ -216,9 +235,12 @@ def _spacing(site: Site) -> Spacing:
 def _cost(site: Site) -> float:
     """Seconds: cycles of the tiles at the rate at which the target multiplies and adds."""
     conv = Convolution.at(site)
-    plan = _Plan.of(conv, site.target)
+    stored = _Plan.of(conv, site.target)
+    plan = stored.computed(flat=conv.is_pointwise)
     tiling = plan.tiling(flat=conv.is_pointwise)
     cycles = tiling.cycles * plan.depth_parts
+    if plan != stored:
+        cycles += plan.steps * plan.out_vectors * WIDENING_CYCLES
     return conv.images * conv.groups * cycles * site.target.cycle_seconds
 
 
@@ -262,6 +284,24 @@ class Weights:
     def address(self, offset: Index) -> SSAValue:
         """The address of an element."""
         return self.b.address(self.pointer, offset, self.dot.weight.storage)
+
+    def of_part(self, group: Index, number: Index, part: Index) -> SSAValue:
+        """The address of a part of the depth of a panel."""
+        start = self.b.add(self.panel(group, number), self.b.mul(part, self.part_elements))
+        return self.address(self.b.add(start, self.before))
+
+
+@dataclass(frozen=True)
+class WideWeights(Weights):
+    """The part of a panel that is in memory of the thread: the one that is multiplied."""
+
+    def panel(self, group: Index, number: Index) -> Index:
+        del group, number
+        return 0
+
+    def of_part(self, group: Index, number: Index, part: Index) -> SSAValue:
+        del group, number, part
+        return self.pointer
 
 
 @dataclass(frozen=True)
@@ -315,10 +355,8 @@ class BlockedCode:
 
     def first_weights(self, where: TileAt) -> SSAValue:
         """The address of the weights of a tile, for a part of the depth."""
-        b, weights = self.ctx.b, self.weights
         _, group, number = where.place
-        weight = b.add(weights.panel(group, number), b.mul(where.part, weights.part_elements))
-        return weights.address(b.add(weight, weights.before))
+        return self.weights.of_part(group, number, where.part)
 
     def place(self, place: Place, y: Index, x: Index, vector: Index, _: int) -> Position:
         """Where a vector of a position lies in the result."""
@@ -343,8 +381,10 @@ class BlockedCode:
         inner = b.add(b.mul(b.mod(first, vectors), width), constant % together * width)
         return b.div(first, vectors), inner
 
-    def grid(self, round_steps: int) -> TileGrid:
-        """The results as a grid of tiles, whose innermost loop takes so many steps in a round."""
+    def grid(self, round_steps: int, packed: PackedWeights | None = None) -> TileGrid:
+        """
+        The results as a grid of tiles, whose innermost loop takes so many steps in a round; `packed` as `TileGrid` has it.
+        """
         conv, weights = self.plan.conv, self.weights
         return TileGrid(
             (conv.images, conv.groups),
@@ -356,6 +396,7 @@ class BlockedCode:
             weights.parts,
             weights.part_elements,
             round_steps * weights.step,
+            packed=packed,
         )
 
 
@@ -476,17 +517,31 @@ def packed_weights(
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, Conv2DOp)
     conv = Convolution.of(op)
-    plan = _Plan.of(conv, ctx.target)
-    dot, lanes = plan.dot, plan.vector
-    image = with_zeros(ctx, op.data, plan.halo, dot.image)
+    stored = _Plan.of(conv, ctx.target)
+    image = with_zeros(ctx, op.data, stored.halo, stored.dot.image)
     flat = seen_flat(ctx, conv, image)
-    tiling = _tile(plan, ctx.parameters, flat=flat)
-    weights = packed_weights(ctx, op, plan, tiling.vectors * lanes, _parts(plan, ctx.parameters))
-    code = _Direct(ctx, plan, tiling, flat, image, weights, shape_of(op.result))
-    finish = converted(ctx.b, sink, dot.total, conv.kind)
+    plan = stored.computed(flat=flat)
+    b, dot, lanes = ctx.b, plan.dot, plan.vector
+    tiling, parts = _tile(plan, ctx.parameters, flat=flat), _parts(plan, ctx.parameters)
+    weights = packed_weights(ctx, op, stored, tiling.vectors * lanes, parts)
+    read, packed, prepare = weights, None, None
+    if plan != stored:
+        room = ctx.private_scratch(dot.weight, row_major((weights.part_elements,)))
+
+        def address(place: Place, part: Index) -> SSAValue:
+            return weights.of_part(place[1], place[2], part)
+
+        def convert_part(place: Place, part: Index) -> None:
+            vectors = weights.part_elements // lanes
+            widen(b, stored.dot, address(place, part), room.pointer, vectors, lanes)
+
+        read = WideWeights(b, dot, room.pointer, weights.shape, parts)
+        packed, prepare = PackedWeights(stored.dot.weight, address), convert_part
+    code = _Direct(ctx, plan, tiling, flat, image, read, shape_of(op.result))
+    finish = converted(b, sink, dot.total, conv.kind)
     start = code.start if dot.shift else None
-    grid = code.grid(code.round_steps)
-    emit_tiles(ctx, grid, dot, lanes, code.tile, code.place, finish, start)
+    grid = code.grid(code.round_steps, packed)
+    emit_tiles(ctx, grid, dot, lanes, code.tile, code.place, finish, start, prepare)
 
 
 DIRECT_BLOCKED = Implementation("blocked", _emit, 20, _refusal, _cost, _spacing, _parameters)

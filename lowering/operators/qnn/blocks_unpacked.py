@@ -3,8 +3,6 @@ Products of many rows with a matrix of a few bits a number: they unpack the weig
 times the scales, and go on as other products of f32 do (`xrelay.lowering.loops.matrix_panels`).
 """
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Operation, SSAValue
 
@@ -15,24 +13,16 @@ from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site
 from xrelay.lowering.loops.few_bits import SINGLE, BlockPanels
-from xrelay.lowering.loops.matrix_operands import Panels, left_operand
+from xrelay.lowering.loops.matrix_operands import left_operand
 from xrelay.lowering.loops.matrix_panels import emit_panels, panel_tile
 from xrelay.lowering.loops.tiles import Place
 from xrelay.lowering.loops.tiling import positions_per_block
+from xrelay.lowering.loops.wide_panels import WidePanel
 from xrelay.lowering.math.arithmetic import multiply
 from xrelay.lowering.operators.qnn.blocks_product import BlocksProduct, refusal, spacing
 
 UNPACKED_WORK = 12
 """To write a vector of unpacked numbers into the second-level cache, as so many instructions: measured."""
-
-
-@dataclass(frozen=True)
-class UnpackedPanel(Panels):
-    """The part of a panel that is in memory of the thread: the one that is multiplied."""
-
-    def weights(self, b: object, member: Index, panel: Index, step: Index) -> Index:
-        del b, member, panel, step
-        return 0
 
 
 def _unpacked_parameters(site: Site, parameters: Parameters) -> None:
@@ -66,7 +56,7 @@ def _emit_unpacked(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     def prepare(place: Place, part: Index) -> None:
         _unpack(panels, room.pointer, place[-1], part, length)
 
-    right = UnpackedPanel(room.pointer, 0, 0, width)
+    right = WidePanel(room.pointer, 0, 0, width)
     emit_panels(ctx, plan, tiling, parts, left, right, sink, prepare)
 
 

@@ -11,7 +11,7 @@
 // RUN: not xrelay-opt -p 'to-mixed-precision{rules="cpus"}' %s 2>&1 | filecheck %s --check-prefix RULES
 // RUN: not xrelay-opt -p 'to-mixed-precision{missing-op-mode=0}' %s 2>&1 | filecheck %s --check-prefix MISSING
 
-// RULES: 'rules' is 'cpus', expected one of relay, cpu; did you mean 'cpu'?
+// RULES: 'rules' is 'cpus', expected one of relay, cpu, wide; did you mean 'cpu'?
 // WARNS: to-mixed-precision: no list says how many bits these operators need: cos (1)
 // WARNS: builtin.module
 // MISSING: pass 'to-mixed-precision': no list says how many bits these operators need: cos (1)

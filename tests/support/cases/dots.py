@@ -201,6 +201,31 @@ def products(types: Types, lanes: int) -> Iterator[Case]:
         yield Case("panels", str(drawn), bound(types, depth), drawn.build)
 
 
+def converted_products(types: Types, lanes: int) -> Iterator[Case]:
+    """With so many tiles, and depths in several parts, that weights of fewer bits than sums are converted before them."""
+    shapes = (
+        (DenseOp, 90, 52, 33, True),
+        (MatmulOp, 61, 4104, 20, False),
+        (BatchMatmulOp, 90, 30, 64, True),
+    )
+    for op, rows, depth, columns, transposed in shapes if types in FLOATS else ():
+        drawn = TypedProduct(types, op, rows, depth, columns, True, transposed)
+        yield Case("panels", str(drawn), bound(types, depth), drawn.build)
+
+
+def converted_convolutions(types: Types, lanes: int) -> Iterator[Case]:
+    """Likewise."""
+    windows = (
+        (Window((13, 15), (1, 1)), 35, 65, 1),
+        (Window((9, 9), (3, 3), pads=(1, 1, 1, 1)), 20 * lanes, 17, 1),
+        (Window((12, 9), (3, 2), (1, 1), (2, 1), (2, 0, 2, 1)), 2 * lanes, 6 * lanes, 2),
+    )
+    for window, channels, out, groups in windows if types in FLOATS else ():
+        conv = TypedConvolution(types, window, channels, out, groups, lanes, lanes, SOURCES[0])
+        terms = channels // groups * prod(window.taps)
+        yield Case("blocked", str(conv), bound(types, terms), conv.build)
+
+
 def short_depths(types: Types, lanes: int) -> Iterator[Case]:
     """Of bytes, every depth that is less than a round of steps or little more, with extreme elements."""
     for depth in (*range(1, 10), 17) if types in BYTES else ():

@@ -55,8 +55,8 @@ def test_wrong_result_has_exit_code_1(
 
 
 ROUNDED = re.compile(
-    r"y agrees with the interpreter: largest relative difference (\S+) from the quantised program as it is written, "
-    r"(\S+) from the integers that it becomes; these two are (\S+) apart"
+    r"y agrees with the interpreter: largest relative difference (\S+) from the program as it is written, "
+    r"(\S+) from the one that it becomes; these two are (\S+) apart"
 )
 
 
@@ -79,17 +79,17 @@ def test_a_quantised_model_is_verified_by_its_integers(
     monkeypatch.setattr(verify, "interpret_model", wrong)
     result = cmd("run", folder / "bytes.onnx", "--verify")
     assert result.code == FAILED
-    assert re.search(r"y DIFFERS from .* from the integers that it becomes", result.out)
+    assert re.search(r"y DIFFERS from .* from the one that it becomes", result.out)
 
 
 NOTHING = np.full(3, np.nan, np.float32)
 
 
 @pytest.mark.parametrize(
-    ("found", "expected", "integers", "agrees", "text"),
+    ("found", "expected", "prepared", "agrees", "text"),
     [
         # Twice as far as the two are apart, and a little more.
-        ([8, 1.5], [8, 1], [8, 1.25], True, "difference 0.0625 from the quantised program as it is written, 0.0312 from"),
+        ([8, 1.5], [8, 1], [8, 1.25], True, "difference 0.0625 from the program as it is written, 0.0312 from"),
         ([8, 2.0], [8, 1], [8, 1.25], False, "these two are 0.0312 apart"),
         ([8, 1.5], [8, 1], None, False, "DIFFERS from the interpreter: largest relative difference 0.0625"),
         ([8, 1.001], [8, 1], [4, 4], True, "agrees with the interpreter: largest relative difference 0.000125"),
@@ -97,9 +97,9 @@ NOTHING = np.full(3, np.nan, np.float32)
         ([1], [1, 2], None, False, "DIFFERS from the interpreter: its shape is [1], [2] there"),
     ],
 )  # fmt: skip
-def test_verdicts(found: Any, expected: Any, integers: Any, agrees: bool, text: str) -> None:
+def test_verdicts(found: Any, expected: Any, prepared: Any, agrees: bool, text: str) -> None:
     arrays = [
-        each if each is None else np.array(each, np.float32) for each in (found, expected, integers)
+        each if each is None else np.array(each, np.float32) for each in (found, expected, prepared)
     ]
     verdict = verify.judged(arrays[0], arrays[1], arrays[2])
     assert verdict[0] == agrees and text in verdict[1]

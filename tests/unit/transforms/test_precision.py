@@ -12,12 +12,16 @@ from xdsl.dialects.builtin import bf16
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.pool.pool import MaxPool2DOp
 from xrelay.dialects.relay import Relay
+from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.unary import CastOp, ExpOp, LogOp
+from xrelay.transforms.quantize.narrow_weights import NarrowWeightsPass
 from xrelay.transforms.quantize.reduce_precision import ReducePrecisionPass
-from xrelay.transforms.quantize.store_rounded import StoreRoundedPass
-from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, MOVES
+from xrelay.transforms.quantize.store_rounded import SHORT_TYPES, StoreRoundedPass
+from xrelay.transforms.quantize.widen_floats import WidenFloatsPass
+from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, MOVES, WIDE_LISTS
+from xrelay.transforms.rules.quantize.mixed_precision import Category
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -41,6 +45,35 @@ def test_programs_verify_and_keep_their_types(dtype: str, products: bool):
         step.apply(Context(), after)
         assert after.is_structurally_equivalent(once)
     assert changed
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_programs_of_16_bits_compute_in_f32(dtype: str):
+    """All but what moves tables and parameters; the second time there is nothing to do."""
+    step, narrow = WidenFloatsPass(dtypes=(dtype,)), NarrowWeightsPass()
+    allowed = ("cast", "constant", "ref_read", *WIDE_LISTS[Category.FOLLOW])
+    for seed in range(9):
+        graph = random_program(seed, THEMES[seed % 3], dtype)
+        module, types = graph.module(), graph.block.arg_types
+        after = module.clone()
+        step.apply(Context(), after)
+        after.verify()
+        assert main_function(after).function_type == main_function(module).function_type
+        short = SHORT_TYPES[dtype]
+        for op in main_function(after).walk():
+            is_short = [is_tensor_type(r.type) and r.type.element_type == short for r in op.results]
+            name = op.name.removeprefix("relay.")
+            assert not any(is_short) or name in allowed, name
+        once = after.clone()
+        step.apply(Context(), after)
+        assert after.is_structurally_equivalent(once)
+        narrow.apply(Context(), after)
+        after.verify()
+        inputs = [values_of(each, "numbers", np.random.default_rng(seed)) for each in types]
+        wide, narrowed, rounded = (results_of(each, inputs) for each in (once, after, module))
+        for found, same, expected in zip(wide, narrowed, rounded, strict=True):
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+            np.testing.assert_array_equal(found.view(np.uint16), same.view(np.uint16))
 
 
 def test_rounded_weights_and_operands_are_what_is_multiplied():
@@ -108,6 +141,7 @@ def test_a_long_row_of_operators_takes_no_deep_calls():
 
 def test_lists_name_operators():
     known = {op.name.removeprefix("relay.") for op in Relay.operations}
-    named = [*MOVES, *(name for names in CPU_LISTS.values() for name in names)]
-    assert set(named) <= known
-    assert len(named) == len(set(named))
+    for lists in (CPU_LISTS, WIDE_LISTS):
+        named = [name for names in lists.values() for name in names]
+        assert {*MOVES, *named} <= known
+        assert len(named) == len(set(named))
