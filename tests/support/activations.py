@@ -88,21 +88,21 @@ def elu(x: Array, alpha: float = 1.0, divisor: float = 1.0) -> Array:
 
 
 ACTIVATIONS = (
-    Activation("Gelu", gelu, 1.7, 1.2, 3, _argument),
-    Activation("Gelu", gelu_by_tanh, 2.3, 1.3, 4, _argument, {"approximate": "tanh"}),
-    Activation("Swish", lambda x: x * sigmoid(x), 3.3, 1.4, 5, _subnormal_factor),
+    Activation("Gelu", gelu, 1.7, 0.6, 3, _argument),
+    Activation("Gelu", gelu_by_tanh, 2.3, 0.55, 4, _argument, {"approximate": "tanh"}),
+    Activation("Swish", lambda x: x * sigmoid(x), 3.3, 0.51, 5, _subnormal_factor),
     Activation("Sigmoid", sigmoid, 2.5, 0.51, 4),
-    Activation("Softplus", softplus, 2.5, 1.8, 5),
-    Activation("Mish", lambda x: x * np.tanh(softplus(x)), 4.6, 2.7, 7, _subnormal_factor),
-    Activation("Elu", elu, 0.6, 0.4, 1, _unit),
-    Activation("Elu", lambda x: elu(x, 0.5), 0.4, 0.3, 1, _unit, {"alpha": 0.5}),
-    Activation("Selu", lambda x: SELU[1] * elu(x, SELU[0]), 1.7, 1.6, 3, _unit),
-    Activation("Celu", lambda x: elu(x, 2.0, 2.0), 1.1, 0.8, 2, _unit, {"alpha": 2.0}),
+    Activation("Softplus", softplus, 2.5, 0.51, 5),
+    Activation("Mish", lambda x: x * np.tanh(softplus(x)), 4.6, 0.51, 7, _subnormal_factor),
+    Activation("Elu", elu, 0.6, 0.3, 1, _unit),
+    Activation("Elu", lambda x: elu(x, 0.5), 0.4, 0.15, 1, _unit, {"alpha": 0.5}),
+    Activation("Selu", lambda x: SELU[1] * elu(x, SELU[0]), 1.7, 0.85, 3, _unit),
+    Activation("Celu", lambda x: elu(x, 2.0, 2.0), 1.1, 0.51, 2, _unit, {"alpha": 2.0}),
     Activation(
         "HardSigmoid", lambda x: np.clip(float(np.float32(0.2)) * x + 0.5, 0, 1), 0.5, 0.5, 1, _unit
     ),
-    Activation("HardSwish", lambda x: x * np.clip(x / 6 + 0.5, 0, 1), 1.2, 1.2, 2, _argument),
-    Activation("Softsign", lambda x: x / (1 + np.abs(x)), 1.6, 1.5, 2),
+    Activation("HardSwish", lambda x: x * np.clip(x / 6 + 0.5, 0, 1), 1.2, 0.7, 2, _argument),
+    Activation("Softsign", lambda x: x / (1 + np.abs(x)), 1.6, 0.51, 2),
     Activation("Reciprocal", lambda x: 1 / x, 0.51, 0.51, 1),
 )
 """Those on numbers."""
@@ -137,7 +137,7 @@ def _distance(x: Array, _: float) -> Any:
 ROWS = (
     Activation("Softmax", softmax, 2.5, 0.51, 4, _distance),
     Activation("LogSoftmax", log_softmax, 1.7, 0.51, 4, _unit),
-    Activation("ReduceLogSumExp", log_sum, 1.1, 0.8, 2, _unit, inputs=("x", "axes")),
+    Activation("ReduceLogSumExp", log_sum, 1.1, 0.51, 2, _unit, inputs=("x", "axes")),
 )
 """Those on rows."""
 
