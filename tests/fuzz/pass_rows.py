@@ -178,7 +178,8 @@ ROWS: Mapping[str, PassRow] = {
     "manifest-lifetimes": PassRow(before=("to-a-normal-form",)),
     "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
     "merge-composite": PassRow({"targets": COMPILERS}),
-    "narrow-weights": PassRow(before=("widen-floats",)),
+    # What overflows in f16 is finite in f32.
+    "narrow-weights": PassRow(before=("widen-floats",), keeps_special=False),
     "outline-compiler-functions": PassRow(before=(*PARTITIONS, "inline")),
     "outline-default-regions": PassRow(before=PARTITIONS),
     # Another run expands recursion once more.
@@ -229,6 +230,9 @@ ROWS: Mapping[str, PassRow] = {
     ),
     # Loops are refused by the pass before it.
     "un-cps": PassRow(before=("to-cps",), theme="calls", takes_scopes=False),
+    "widen-floats": PassRow(
+        {"dtypes": ("('float16',)", "('bfloat16',)", "('float16','bfloat16')")}, keeps_special=False
+    ),
 }
 """By the name of the pass."""
 
