@@ -13,7 +13,7 @@ when its rows are whole vectors; otherwise it is packed into scratch memory firs
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
@@ -217,6 +217,8 @@ def emit_panels(
     """
     dot = plan.dot
     grid = product_grid(ctx, plan, tiling, UNROLLED_STEPS, parts, packed)
+    if prepare is not None and packed is None:
+        grid = replace(grid, part_elements=0)  # Nothing is asked for ahead of memory of the thread.
     code = _PanelCode(ctx.b, plan, left, right, plan.steps // parts)
     finish = converted(ctx.b, sink, dot.total, plan.product.kind)
     start = code.start if dot.shift else None

@@ -203,8 +203,22 @@ class Conversion:
 
     def dtypes(self, op: RelayOp) -> dict[str, Attribute]:
         """The properties of an operator that say what it computes in."""
+        if self.widens:
+            stated = {name: op.properties.get(name) for name in ("out_dtype", "dtype")}
+            given: dict[str, Attribute] = {
+                name: self.mixed for name, each in stated.items() if each == self.source
+            }
+            if given:
+                return given
         name = op.name.removeprefix("relay.")
         result = op.results[0].type
+        if (
+            self.source is not None
+            and is_tensor_type(result)
+            and is_float(result.element_type)
+            and result.element_type != self.source
+        ):
+            return {}  # A type that the program asks for.
         if name in SUMS and is_tensor_type(result) and is_float(result.element_type):
             return {"out_dtype": self.sums}
         filled = op.properties.get("dtype")

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter
 
+from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.suggestions import PassOptionError, unknown_choice
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.values import ConstantOp
@@ -57,9 +58,15 @@ class WidenFloatsPass(FoldingPass):
             return
         op.attributes[NARROW_WEIGHTS] = ArrayAttr(SHORT_TYPES[name] for name in found)
         # Not what else is computed of constants: it may be far larger than they are.
+        types, is_kept = {SHORT_TYPES[name] for name in found}, Within(keeps_body)
         fold = FoldOperator(replace(evaluator, max_bytes=self.limit))
         for each in list(walk(op)):
-            if isinstance(each, CastOp) and isinstance(each.data.owner, ConstantOp):
+            if (
+                isinstance(each, CastOp)
+                and isinstance(each.data.owner, ConstantOp)
+                and each.data.type.element_type in types
+                and not is_kept(each)
+            ):
                 fold.match_and_rewrite(each, PatternRewriter(each))
 
 
