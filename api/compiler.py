@@ -51,7 +51,7 @@ from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Shapes, Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
-from xrelay.transforms.fold_constant import FoldingPass
+from xrelay.transforms.fold_constant import ComputingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.quantize.reduce_precision import ReducePrecisionPass
 from xrelay.transforms.rules.copying import copied
@@ -314,7 +314,7 @@ def run_passes(
     ctx = context()
     for each in passes:
         progress(each.name)
-        if isinstance(each, FoldingPass):
+        if isinstance(each, ComputingPass):
             each = replace(each, limit=limits.max_bytes)
         if isinstance(each, RelayPass):
             each.rewrite(module)  # What passes leave is in order: it was checked when it came in.

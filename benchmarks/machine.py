@@ -203,23 +203,28 @@ def kernels_ir(lanes: int) -> str:
     return "\n".join([*fma, *read, declaration, ""])
 
 
+def machine_code(ir: str) -> binding.ExecutionEngine:
+    """Functions in LLVM IR as machine code for this processor, with vectors as wide as it has."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    machine = binding.Target.from_triple(binding.get_default_triple()).create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=f"{binding.get_host_cpu_features().flatten()},-prefer-256-bit",
+        opt=2,
+    )
+    module = binding.parse_assembly(ir)
+    module.verify()
+    engine = binding.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    return engine
+
+
 class Kernels:
     """The kernels of `kernels_ir`, as machine code for this processor."""
 
     def __init__(self) -> None:
-        binding.initialize_all_targets()
-        binding.initialize_all_asmprinters()
-        features = binding.get_host_cpu_features()
-        self.lanes = vector_bits(features) // 32
-        machine = binding.Target.from_triple(binding.get_default_triple()).create_target_machine(
-            cpu=binding.get_host_cpu_name(),
-            features=f"{features.flatten()},-prefer-256-bit",
-            opt=2,
-        )
-        module = binding.parse_assembly(kernels_ir(self.lanes))
-        module.verify()
-        self._engine = binding.create_mcjit_compiler(module, machine)
-        self._engine.finalize_object()
+        self.lanes = vector_bits(binding.get_host_cpu_features()) // 32
+        self._engine = machine_code(kernels_ir(self.lanes))
         pointer, number = ctypes.c_void_p, ctypes.c_int64
         self._multiply_add = ctypes.CFUNCTYPE(None, number, pointer)(
             self._engine.get_function_address("multiply_add")

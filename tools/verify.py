@@ -21,8 +21,7 @@ from xrelay.runtime.signature import Shapes, UnknownDimensions
 from xrelay.tools.errors import FAILED, failing_with
 from xrelay.tools.progress import stage_progress
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass
-from xrelay.transforms.quantize.store_rounded import SHORT_TYPES
-from xrelay.transforms.quantize.widen_floats import floats_in
+from xrelay.transforms.quantize.widen_floats import short_floats
 
 TOLERANCE = 1e-3
 """How far an output may be from the interpreter's, relative to the largest value there."""
@@ -32,8 +31,8 @@ ROUNDINGS = 2
 
 ROUNDING_ORDERS = 2
 """
-How much further an output may be from the program that a model becomes than that is from the program as it is
-written: both round, at different places.
+How much further an output of a quantised model may be from the program of its integers than that is from the program as
+it is written: both round, at different places.
 """
 
 
@@ -87,9 +86,9 @@ class Interpreter:
             max_bytes=self.limits.max_bytes,
         )
 
-    def outputs_of_prepared(self, target: Target) -> Mapping[str, Array] | None:
+    def prepared(self, target: Target) -> "Prepared | None":
         """
-        Those of the program that a model becomes which is quantised, or of 16-bit numbers: it rounds where the code
+        What the program gives that a model becomes which is quantised, or of 16-bit numbers: it rounds where the code
         does. None where the model is neither or has dimensions that are found as it runs.
         """
         lengths = {name: array.shape for name, array in self.inputs.items()}
@@ -97,12 +96,20 @@ class Interpreter:
             module, _ = read_model(self.path, {**(self.shapes or {}), **lengths}, self.limits)
         except UnknownDimensions:
             return None
-        wide = widened(target)
-        quantised = any(op.name.startswith("relay.qnn.") for op in module.walk())
-        if not quantised and not floats_in(module) & {SHORT_TYPES[name] for name in wide}:
+        types = widened(target)
+        is_quantised = any(op.name.startswith("relay.qnn.") for op in module.walk())
+        if not is_quantised and not short_floats(module, types):
             return None
-        CpuPipelinePass(widened=wide).apply(Context(), module)
-        return self.outputs(module)
+        CpuPipelinePass(widened=types).apply(Context(), module)
+        return Prepared(self.outputs(module), is_quantised)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the interpreter says of the program that a model becomes."""
+
+    outputs: Mapping[str, Array]
+    is_quantised: bool
 
 
 def verify(
@@ -120,34 +127,43 @@ def verify(
 
     A quantised model means the same with integers but for its roundings, and a step of a number at its beginning becomes
     many later on; one of 16-bit numbers is rounded at its end alone. Where outputs are further away than arithmetic of real
-    numbers is, they are compared with the program that the model becomes: they may be twice as far from that as
-    both programs are from one another.
+    numbers is, they are compared with the program that the model becomes. That of integers rounds elsewhere than the code:
+    outputs may be twice as far from it as both programs are from one another.
     """
     interpreter = Interpreter(path, shapes, limits, inputs)
     with stage_progress() as progress, failing_with(FAILED):
         progress("run the interpreter")
         expected = interpreter.outputs(path)
-    prepared: Mapping[str, Array] | None = None
+    prepared: Prepared | None = None
     if not all(
         judged(found, expected[name], None, precision)[0] for name, found in outputs.items()
     ):
         with stage_progress() as progress, failing_with(FAILED):
             progress("run the interpreter on the prepared program")
-            prepared = interpreter.outputs_of_prepared(target)
+            prepared = interpreter.prepared(target)
     worst = 0
     for name, found in outputs.items():
-        agrees, text = judged(
-            found, expected[name], None if prepared is None else prepared[name], precision
-        )
+        if prepared is None:
+            agrees, text = judged(found, expected[name], None, precision)
+        else:
+            orders = ROUNDING_ORDERS if prepared.is_quantised else 0
+            agrees, text = judged(found, expected[name], prepared.outputs[name], precision, orders)
         print(f"{name} {text}")
         worst = max(worst, 0 if agrees else FAILED)
     return worst
 
 
 def judged(
-    found: Array, expected: Array, prepared: Array | None, precision: str = FULL
+    found: Array,
+    expected: Array,
+    prepared: Array | None,
+    precision: str = FULL,
+    orders: float = ROUNDING_ORDERS,
 ) -> tuple[bool, str]:
-    """Whether an output is what the interpreter says, of the program as it is written or as it is compiled; in words."""
+    """
+    Whether an output is what the interpreter says, of the program as it is written or as it is prepared, which may be
+    so many times further away than these two are apart; in words.
+    """
     if found.shape != expected.shape:
         both = f"{list(found.shape)}, {list(expected.shape)} there"
         return False, f"DIFFERS from the interpreter: its shape is {both}"
@@ -161,7 +177,7 @@ def judged(
     if prepared is None or not is_float(expected.dtype):
         return False, f"DIFFERS from {text}"
     near, apart = largest_difference(found, prepared), largest_difference(prepared, expected)
-    agrees = near <= max(allowed, ROUNDING_ORDERS * apart)
+    agrees = near <= max(allowed, orders * apart if np.isfinite(apart) else 0)
     verdict = "agrees with" if agrees else "DIFFERS from"
     return agrees, (
         f"{verdict} {text} from the program as it is written, {near:.3g} from the one that it becomes; "

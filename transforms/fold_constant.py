@@ -203,14 +203,19 @@ def fold_constant_expr(value: SSAValue, *, fold_qnn: bool = True) -> SSAValue:
 
 
 @dataclass(frozen=True)
-class FoldingPass(RelayPass):
+class ComputingPass(RelayPass):
     """A pass that computes constants."""
-
-    max_bytes: int = FOLDED_BYTES
-    """Results up to this size are always folded, larger ones if their operands are as large."""
 
     limit: int = DEFAULT_LIMITS.max_bytes
     """The pass fails rather than compute a constant of more bytes."""
+
+
+@dataclass(frozen=True)
+class FoldingPass(ComputingPass):
+    """A pass that computes what depends on constants only."""
+
+    max_bytes: int = FOLDED_BYTES
+    """Results up to this size are always folded, larger ones if their operands are as large."""
 
     def evaluator(self) -> Evaluator:
         """What computes constants within these bounds."""

@@ -8,7 +8,7 @@ packed weights for every lane. Where a group has 32 bits, registers hold one in 
 
     elements of image and weights        step                                  group
     f32, f64, 32-bit integers            multiply and add                      1
-    f16, bf16 weights                    the same, converted as they are read  1
+    weights with fewer bits than sums    the same, converted as they are read  1
                                          or before many tiles (`wide_panels`)
     bf16                                 `vdpbf16ps`                           2
     8 bits                               `vpdpbusd`                            4

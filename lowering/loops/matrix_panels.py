@@ -22,7 +22,6 @@ from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import Spacing, row_major
 from xrelay.lowering.emit.index import Index
-from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.loops.dots import NO_DOT
@@ -35,17 +34,10 @@ from xrelay.lowering.loops.matrix_operands import (
 )
 from xrelay.lowering.loops.matrix_product import PanelPlan, Product, ProductPlan
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
-from xrelay.lowering.loops.tiles import (
-    PackedWeights,
-    Place,
-    PrepareCode,
-    TileAt,
-    TileGrid,
-    converted,
-    emit_tiles,
-)
-from xrelay.lowering.loops.tiling import Tiling, positions_per_block, tile_parameters
-from xrelay.lowering.loops.wide_panels import WIDENING_CYCLES, WidePanel, widen
+from xrelay.lowering.loops.tile_grid import PackedWeights, Place, TileGrid
+from xrelay.lowering.loops.tiles import PrepareCode, TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiling import Tiling, tile_parameters
+from xrelay.lowering.loops.wide_panels import WidePanel, widen, widening_cycles
 
 LEFT_TRANSPOSED = "left operand transposed"
 """Why an implementation that reads it by rows refuses a site."""
@@ -66,7 +58,7 @@ def _parts(plan: PanelPlan, parameters: Parameters) -> int:
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:
-    plan = PanelPlan.of(Product.of(site.op), site.target).computed(site.constants)
+    plan = PanelPlan.of(Product.of(site.op), site.target).computed(site.constants, site.threads)
     if 0 not in shape_of(site.op.results[0]):
         panel_tile(plan, parameters)
         _parts(plan, parameters)
@@ -91,24 +83,19 @@ def row_spacing(product: Product) -> Spacing:
 
 def _cost(site: Site) -> float:
     stored = PanelPlan.of(Product.of(site.op), site.target)
-    plan = stored.computed(site.constants)
+    plan = stored.computed(site.constants, site.threads)
     cycles = plan.tiling.cycles * plan.depth_parts
     if plan != stored:
-        cycles += _widening_cycles(plan)
+        steps, rows = plan.steps // plan.depth_parts, likely(plan.product.rows)
+        each = steps * plan.dot.image.bytes
+        cycles += widening_cycles(plan.target, plan.steps * plan.vectors, rows, each)
     cycles = plan.product.batch * cycles + packing_cycles(stored, site)
     return cycles * site.target.cycle_seconds
 
 
-def _widening_cycles(plan: PanelPlan) -> float:
-    """To convert the weights for each block of rows."""
-    rows, steps = likely(plan.product.rows), plan.steps // plan.depth_parts
-    block = positions_per_block(plan.target, steps * plan.dot.image.bytes, rows, 0, again=False)
-    return blocks(rows, block) * plan.steps * plan.vectors * WIDENING_CYCLES
-
-
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     stored = PanelPlan.of(Product.of(op), ctx.target)
-    plan = stored.computed(ctx.known)
+    plan = stored.computed(ctx.known, ctx.team.size)
     tiling, parts = panel_tile(plan, ctx.parameters), _parts(plan, ctx.parameters)
     b, steps, width = ctx.b, plan.steps // parts, tiling.vectors * plan.lanes
     left = left_operand(ctx, plan)

@@ -15,9 +15,9 @@ from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import Dot, Operands, dot_of
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
 from xrelay.lowering.loops.tiling import (
-    FEWEST_TILES,
     Tiling,
     choose_tiling,
+    converts_ahead,
     depth_parts,
     most_vectors,
 )
@@ -144,13 +144,19 @@ class PanelPlan(ProductPlan):
         assert dot is not None
         return PanelPlan(product, target, dot)
 
-    def computed(self, constants: Container[SSAValue]) -> "PanelPlan":
+    def computed(self, constants: Container[SSAValue], threads: int) -> "PanelPlan":
         """How tiles compute it: where there are many, constant weights are converted before them."""
         if self.dot.ahead == self.dot or self.product.right not in constants:
             return self
-        ahead = replace(self, dot=self.dot.ahead)
-        tiles = blocks(likely(self.product.rows), ahead.tiling.positions)
-        return ahead if tiles >= FEWEST_TILES else self
+        plan = replace(self, dot=self.dot.ahead)
+        tiling = plan.tiling
+        tiles = blocks(likely(self.product.rows), tiling.positions)
+        panels = self.product.batch * blocks(likely(self.vectors), tiling.vectors)
+        panel_bytes = (
+            plan.steps // plan.depth_parts * tiling.vectors * plan.dot.step_bytes(self.target)
+        )
+        pays = converts_ahead(self.target, threads, tiles, panels, panel_bytes)
+        return plan if pays else self
 
     @property
     def depth_parts(self) -> int:

@@ -13,7 +13,7 @@ loads of the step, and one register too many is kept in memory instead.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
@@ -50,6 +50,13 @@ class Prefetch:
     """The elements as they lie in memory."""
     first: SSAValue | None = None
     """Where the weights of the first step lie there, if a tile reads others that were made of them."""
+
+    def moved(self, b: KernelBuilder, elements: Index) -> "Prefetch":
+        """That of steps which begin so many elements later."""
+        first = self.first
+        if first is None:
+            return self
+        return replace(self, first=b.address(first, elements, self.stored.storage))
 
     def emit(self, b: KernelBuilder, read: SSAValue) -> None:
         """Asks for the lines of a round that reads what begins at an address."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from xrelay.dialects.lengths import likely
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.target import Target
@@ -37,6 +38,8 @@ SECOND_SHAPE = 1.02
 
 FEWEST_TILES = 3
 """So many read a panel whose weights are converted before them."""
+TASKS_PER_THREAD = 8
+"""So many tasks keep the shares of the threads nearly equal."""
 MOST_ALONG = 32
 """More positions along one side than the largest register file has registers help nobody."""
 
@@ -184,3 +187,18 @@ def positions_per_block(
     else:
         wanted = target.l2_bytes // 2 // max(position_bytes, 1)
     return max(1, min(positions, wanted))
+
+
+def busy_blocks(threads: int, panels: int) -> int:
+    """Into how many blocks tiles are cut, each of which is a task with each panel, so that all threads have work."""
+    # There may be no whole panel in the first call.
+    return blocks(threads * TASKS_PER_THREAD, max(1, likely(panels))) if threads > 1 else 1
+
+
+def converts_ahead(target: Target, threads: int, tiles: int, panels: int, panel_bytes: int) -> bool:
+    """
+    Whether weights with fewer bits than sums are converted before the tiles of a block: many read a panel, which stays in
+    the second-level cache.
+    """
+    near = panel_bytes <= target.l2_bytes // 2
+    return near and blocks(tiles, busy_blocks(threads, panels)) >= FEWEST_TILES

@@ -1,6 +1,7 @@
 """
 Weights with fewer bits than sums, for many tiles: before these, each panel is written to memory of the thread as
 the type of the sums, and then read as other weights are. Converted as they are read, they would be converted for every tile.
+`tiling.converts_ahead` says where that pays.
 """
 
 from dataclasses import dataclass
@@ -9,8 +10,11 @@ from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.index import Index
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import Operands
 from xrelay.lowering.loops.matrix_operands import Panels
+from xrelay.lowering.loops.tiling import positions_per_block
 from xrelay.lowering.math.convert import convert
 
 WIDENING_CYCLES = 2
@@ -47,3 +51,9 @@ def widen(
             some(b.mul(i, AT_ONCE), AT_ONCE)
     if rest:
         some(whole * AT_ONCE, rest)
+
+
+def widening_cycles(target: Target, vectors: float, positions: int, position_bytes: int) -> float:
+    """To convert so many vectors before each block of positions, which read so many bytes of the image."""
+    block = positions_per_block(target, position_bytes, positions, 0, again=False)
+    return blocks(positions, block) * vectors * WIDENING_CYCLES

@@ -179,7 +179,7 @@ ROWS: Mapping[str, PassRow] = {
     "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
     "merge-composite": PassRow({"targets": COMPILERS}),
     # What overflows in f16 is finite in f32.
-    "narrow-weights": PassRow(before=("widen-floats",), keeps_special=False),
+    "narrow-weights": PassRow(before=("widen-floats",), theme="images", keeps_special=False),
     "outline-compiler-functions": PassRow(before=(*PARTITIONS, "inline")),
     "outline-default-regions": PassRow(before=PARTITIONS),
     # Another run expands recursion once more.

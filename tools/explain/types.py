@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.walking import walk
@@ -15,12 +16,10 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.shapes import is_float, is_tensor_type, types_within
-from xrelay.lowering.emit.target import named_target
 from xrelay.options import CompileOptions
-from xrelay.precision import FULL, widened
+from xrelay.precision import FULL
 from xrelay.tools.tables import shown_names
-from xrelay.transforms.quantize.store_rounded import SHORT_TYPES
-from xrelay.transforms.quantize.widen_floats import floats_in
+from xrelay.transforms.quantize.narrow_weights import NARROW_WEIGHTS
 from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, MOVES
 from xrelay.transforms.rules.quantize.mixed_precision import Category, category_table
 
@@ -42,12 +41,10 @@ def type_uses(module: ModuleOp, options: CompileOptions) -> list[TypeUse]:
     """The operators on floating-point numbers in a program that is prepared, in the order of first calls."""
     rules = options.precision_rules.lists()
     categories = category_table({each: rules[each.value] for each in Category}, CPU_LISTS)
-    short = floats_in(module) & {
-        SHORT_TYPES[name] for name in widened(named_target(options.target))
-    }
     stated = "as the model states it"
-    if short:
-        stated += f", with f32 for {' and '.join(sorted(map(str, short)))}"
+    short = module.attributes.get(NARROW_WEIGHTS)
+    if isa(short, ArrayAttr[Attribute]):
+        stated += f", with f32 for {' and '.join(map(str, short))}"
     nodes: dict[tuple[str, str, str], list[str]] = {}
     calls: dict[tuple[str, str, str], int] = {}
     for op in _operators(module):

@@ -11,7 +11,7 @@ from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.loops.dots import Dot
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, accumulate
-from xrelay.lowering.loops.tiles import TileGrid
+from xrelay.lowering.loops.tile_grid import TileGrid
 
 Finish: TypeAlias = Callable[[Index, Index, SSAValue, int], None]
 """Takes the sums for a row and the number of a vector, of which so many lanes count."""

@@ -21,7 +21,7 @@ from xrelay.lowering.loops.micro_kernel import LINE_BYTES
 from xrelay.lowering.loops.panel_writer import PanelWriter, ReadRow
 from xrelay.lowering.loops.reductions import SUM, Term, reduce_elements
 from xrelay.lowering.loops.row_peak import largest_element
-from xrelay.lowering.loops.tiles import TileGrid
+from xrelay.lowering.loops.tile_grid import TileGrid
 from xrelay.lowering.loops.tiling import Tiling
 from xrelay.lowering.math.arithmetic import add, maximum, multiply, multiply_add, subtract
 from xrelay.lowering.math.convert import convert

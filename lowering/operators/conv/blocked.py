@@ -34,23 +34,17 @@ from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import NO_DOT, Dot, Operands, dot_of
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, Prefetch, accumulate
-from xrelay.lowering.loops.tiles import (
-    PackedWeights,
-    Place,
-    TileAt,
-    TileGrid,
-    converted,
-    emit_tiles,
-)
+from xrelay.lowering.loops.tile_grid import PackedWeights, Place, TileGrid
+from xrelay.lowering.loops.tiles import TileAt, converted, emit_tiles
 from xrelay.lowering.loops.tiling import (
-    FEWEST_TILES,
     Tiling,
     choose_tiling,
+    converts_ahead,
     depth_parts,
     most_vectors,
     tile_parameters,
 )
-from xrelay.lowering.loops.wide_panels import WIDENING_CYCLES, widen
+from xrelay.lowering.loops.wide_panels import widen, widening_cycles
 from xrelay.lowering.operators.conv.geometry import Convolution, packing_refusal
 
 IMAGE = ("rows", "columns", "vectors")
@@ -106,6 +100,12 @@ class BlockedPlan:
         pads = top, left, bottom, right + self.taps[1] - self.conv.taps[1]
         return replace(self.conv, taps=self.taps, pads=pads).halo
 
+    def position_bytes(self, parts: int) -> int:
+        """What one position reads of the image that others do not, for each of so many parts of the depth."""
+        # Windows of one tap skip what lies between them.
+        met = prod(map(min, self.conv.strides, self.conv.taps))
+        return self.conv.depth // parts * met * self.dot.image.bytes
+
     @property
     def spacing(self) -> Spacing:
         """The zeros around images that are read where they lie."""
@@ -125,14 +125,20 @@ class _Plan(BlockedPlan):
         assert dot is not None
         return _Plan(conv, target, dot)
 
-    def computed(self, *, flat: bool) -> "_Plan":
+    def computed(self, threads: int, *, flat: bool) -> "_Plan":
         """How tiles compute it: where there are many, weights are converted before them."""
-        ahead = replace(self, dot=self.dot.ahead)
-        if ahead == self:
+        plan = replace(self, dot=self.dot.ahead)
+        if plan == self:
             return self
-        tiling, (height, width) = ahead.tiling(flat=flat), self.conv.likely.extents(flat=flat)
+        conv, tiling = self.conv.likely, plan.tiling(flat=flat)
+        height, width = conv.extents(flat=flat)
         tiles = blocks(height, tiling.rows) * blocks(width, tiling.columns)
-        return ahead if tiles >= FEWEST_TILES else self
+        panels = conv.images * conv.groups * blocks(self.out_vectors, tiling.vectors)
+        panel_bytes = (
+            plan.steps // plan.depth_parts * tiling.vectors * plan.dot.step_bytes(self.target)
+        )
+        pays = converts_ahead(self.target, threads, tiles, panels, panel_bytes)
+        return plan if pays else self
 
     @property
     def steps(self) -> int:
@@ -146,7 +152,8 @@ class _Plan(BlockedPlan):
     def depth_parts(self) -> int:
         """Into how many parts the blocks of input channels are cut."""
         whole, rest = divmod(self.conv.depth, self.conv.data_lanes or max(1, self.conv.depth))
-        return 1 if rest else depth_parts(self.target, self.steps, whole, self.dot)
+        # The same whether weights are converted as they are read, or before.
+        return 1 if rest else depth_parts(self.target, self.steps, whole, self.dot.ahead)
 
     def tiling(self, *, flat: bool) -> Tiling:
         """The cheapest, of an image or of one that is seen as one long row."""
@@ -196,10 +203,9 @@ def _parameters(site: Site, parameters: Parameters) -> None:
     if conv.is_empty:
         return
     plan = _Plan.of(conv, site.target)
+    _parts(plan, parameters)
     for flat in (False, True) if conv.is_pointwise else (False,):
-        computed = plan.computed(flat=flat)
-        _parts(computed, parameters)
-        _tile(computed, parameters, flat=flat)
+        _tile(plan.computed(site.threads, flat=flat), parameters, flat=flat)
 
 
 def _refusal(site: Site) -> str | None:
@@ -236,11 +242,12 @@ def _cost(site: Site) -> float:
     """Seconds: cycles of the tiles at the rate at which the target multiplies and adds."""
     conv = Convolution.at(site)
     stored = _Plan.of(conv, site.target)
-    plan = stored.computed(flat=conv.is_pointwise)
+    plan = stored.computed(site.threads, flat=conv.is_pointwise)
     tiling = plan.tiling(flat=conv.is_pointwise)
     cycles = tiling.cycles * plan.depth_parts
     if plan != stored:
-        cycles += plan.steps * plan.out_vectors * WIDENING_CYCLES
+        positions, each = prod(conv.likely.positions), plan.position_bytes(plan.depth_parts)
+        cycles += widening_cycles(site.target, plan.steps * plan.out_vectors, positions, each)
     return conv.images * conv.groups * cycles * site.target.cycle_seconds
 
 
@@ -328,14 +335,6 @@ class BlockedCode:
         vertical, horizontal = self.image.format.strides[2:4]
         return self.plan.conv.strides[0] * vertical, self.plan.conv.strides[1] * horizontal
 
-    @property
-    def position_bytes(self) -> int:
-        """What one position reads of the image that others do not."""
-        conv = self.plan.conv
-        # Windows of one tap skip what lies between them.
-        met = prod(map(min, conv.strides, conv.taps))
-        return conv.depth // self.weights.parts * met * self.plan.dot.image.bytes
-
     def first_window(self, where: TileAt) -> SSAValue:
         """The address of the first window of a tile, for a part of the depth."""
         b, conv = self.ctx.b, self.plan.conv
@@ -391,7 +390,7 @@ class BlockedCode:
             *conv.extents(flat=self.flat),
             self.tiling,
             self.plan.out_vectors,
-            self.position_bytes,
+            self.plan.position_bytes(weights.parts),
             weights.group_bytes,
             weights.parts,
             weights.part_elements,
@@ -482,6 +481,8 @@ class _Direct(BlockedCode):
             add(image, weights, [outer, vertical, horizontal, *loop], steps)
         image = b.address(image, whole * strides[1], dot.image.storage)
         weights = b.address(weights, whole * taps[0] * row, dot.weight.storage)
+        if prefetch is not None:
+            prefetch = prefetch.moved(b, whole * taps[0] * row)
         groups, left = divmod(rest, dot.group)
         even = groups - groups % UNROLLED_STEPS
         parts = (0, even, 0), (even, groups - even, 0), (groups, int(left > 0), left)
@@ -520,7 +521,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     stored = _Plan.of(conv, ctx.target)
     image = with_zeros(ctx, op.data, stored.halo, stored.dot.image)
     flat = seen_flat(ctx, conv, image)
-    plan = stored.computed(flat=flat)
+    plan = stored.computed(ctx.team.size, flat=flat)
     b, dot, lanes = ctx.b, plan.dot, plan.vector
     tiling, parts = _tile(plan, ctx.parameters, flat=flat), _parts(plan, ctx.parameters)
     weights = packed_weights(ctx, op, stored, tiling.vectors * lanes, parts)

@@ -169,6 +169,11 @@ class _GatheredPlan(_TilePlan):
         """How many products of tiles give a sum."""
         return blocks(self.pieces, self.in_row)
 
+    def position_bytes(self, parts: int) -> int:
+        """What one position reads: what was gathered of it."""
+        assert parts == 1
+        return self.rounds * TILE_ROW_BYTES
+
     def elements(self, tiling: Tiling) -> int:
         """How many are gathered for a tile."""
         return self.rounds * tiling.positions * self.row
@@ -360,11 +365,6 @@ class _GatheredCode(_TileCode):
             for i in range(plan.piece)
         ]
         return b.merge(parts[0], zero, mask)
-
-    @property
-    def position_bytes(self) -> int:
-        """What one position reads: what was gathered of it."""
-        return self.plan.rounds * TILE_ROW_BYTES
 
 
 def _implementation(

@@ -15,7 +15,7 @@ from xrelay.lowering.emit.strategy import Implementation, Sink, Site
 from xrelay.lowering.loops.few_bits import SINGLE, BlockPanels
 from xrelay.lowering.loops.matrix_operands import left_operand
 from xrelay.lowering.loops.matrix_panels import emit_panels, panel_tile
-from xrelay.lowering.loops.tiles import Place
+from xrelay.lowering.loops.tile_grid import Place
 from xrelay.lowering.loops.tiling import positions_per_block
 from xrelay.lowering.loops.wide_panels import WidePanel
 from xrelay.lowering.math.arithmetic import multiply

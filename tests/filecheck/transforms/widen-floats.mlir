@@ -8,7 +8,7 @@
 
 // CHECK: builtin.module attributes {relay.narrow_weights = [f16]}
 // BFLOAT: builtin.module attributes {relay.narrow_weights = [bf16]}
-// WEIGHTS: builtin.module {
+// WEIGHTS: builtin.module attributes {relay.narrow_weights = [f16]}
 
 // Nothing is rounded between operators; results are.
 // CHECK-LABEL: func.func @products
@@ -81,4 +81,35 @@ func.func @bits(%x: tensor<4xf16>) -> tensor<4xi16> {
 func.func @brain(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   %0 = relay.exp %x : (tensor<4xbf16>) -> tensor<4xbf16>
   return %0 : tensor<4xbf16>
+}
+
+// Types that the program asks for stay, and so do operators without any of the type.
+// CHECK-LABEL: func.func @asked
+// CHECK: relay.nn.dense %x, %w {out_dtype = f64} : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<2x3xf64>
+// CHECK: relay.nn.matmul {{.*}} {out_dtype = f32} : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+// CHECK: relay.nn.dense {{.*}} : (tensor<2x3xf32>, tensor<5x3xf32>) -> tensor<2x5xf32>
+func.func @asked(%x: tensor<2x4xf32>, %w: tensor<3x4xf32>, %a: tensor<2x4xf16>, %b: tensor<4x3xf16>, %c: tensor<5x3xf16>) -> (tensor<2x3xf64>, tensor<2x5xf32>) {
+  %0 = relay.nn.dense %x, %w {out_dtype = f64} : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<2x3xf64>
+  %1 = relay.nn.matmul %a, %b {out_dtype = f16} : (tensor<2x4xf16>, tensor<4x3xf16>) -> tensor<2x3xf16>
+  %2 = relay.nn.dense %1, %c {out_dtype = f32} : (tensor<2x3xf16>, tensor<5x3xf16>) -> tensor<2x5xf32>
+  return %0, %2 : tensor<2x3xf64>, tensor<2x5xf32>
+}
+
+// What is fused is left as it is, and so are casts of other constants.
+// CHECK-LABEL: func.func @kept
+// CHECK: [[K:%.*]] = relay.constant dense<[1, 2, 3, 4]> : tensor<4xi8>
+// CHECK-NEXT: relay.cast [[K]] {dtype = f16}
+// CHECK: relay.fused
+// CHECK: relay.cast {{%.*}} {dtype = f32} : (tensor<4xf16>) -> tensor<4xf32>
+// CHECK-NEXT: relay.yield
+func.func @kept(%x: tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf32>) {
+  %k = relay.constant dense<[1, 2, 3, 4]> : tensor<4xi8>
+  %c = relay.cast %k {dtype = f16} : (tensor<4xi8>) -> tensor<4xf16>
+  %f = relay.fused %x : (tensor<4xf16>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf16>):
+    %w = relay.constant dense<1.0> : tensor<4xf16>
+    %0 = relay.cast %w {dtype = f32} : (tensor<4xf16>) -> tensor<4xf32>
+    relay.yield %0 : tensor<4xf32>
+  }
+  return %c, %f : tensor<4xf16>, tensor<4xf32>
 }

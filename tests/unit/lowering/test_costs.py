@@ -10,6 +10,7 @@ from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.lowering.emit.strategy import Site
 from xrelay.lowering.emit.target import AVX2, AVX512_BF16, AVX512_VNNI, Target
+from xrelay.lowering.loops.tiling import converts_ahead
 from xrelay.lowering.program.registry import explain_selection
 
 
@@ -60,3 +61,24 @@ def test_rows_that_are_too_long_to_number_their_elements_are_sorted_by_merging(b
     assert selection.chosen.name == chosen
     reasons = [each.reason for each in selection.refusals]
     assert reasons == ["rows of more than 2147483647 elements"] * beyond
+
+
+@pytest.mark.parametrize(
+    ("threads", "tiles", "panels", "share", "expected"),
+    [
+        (1, 3, 1, 0.25, True),
+        (1, 2, 9, 0.25, False),
+        # 128 tasks, of which each panel has 32.
+        (16, 65, 4, 0.25, True),
+        (16, 64, 4, 0.25, False),
+        # There are panels enough.
+        (16, 3, 128, 0.25, True),
+        (1, 30, 1, 0.5, True),
+        (1, 30, 1, 0.51, False),
+    ],
+)
+def test_weights_are_converted_where_many_tiles_of_a_task_read_a_near_panel(
+    threads: int, tiles: int, panels: int, share: float, expected: bool
+) -> None:
+    size = int(share * AVX512_VNNI.l2_bytes)
+    assert converts_ahead(AVX512_VNNI, threads, tiles, panels, size) == expected

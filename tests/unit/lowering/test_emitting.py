@@ -47,7 +47,7 @@ from xrelay.lowering.emit.target import AVX2
 from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.lowering.llvm.to_text import float_text
 from xrelay.lowering.loops.axis_order import AxisOrder
-from xrelay.lowering.loops.tiles import TileGrid
+from xrelay.lowering.loops.tile_grid import TileGrid
 from xrelay.lowering.loops.tiling import Tiling
 from xrelay.lowering.program.operations import constant_number
 from xrelay.lowering.program.registry import RULES, explain_selection

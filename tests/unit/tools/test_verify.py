@@ -105,6 +105,23 @@ def test_verdicts(found: Any, expected: Any, prepared: Any, agrees: bool, text: 
     assert verdict[0] == agrees and text in verdict[1]
 
 
+@pytest.mark.parametrize(
+    ("found", "expected", "agrees"),
+    [
+        # Beyond f16, whose program is that of f32.
+        ([7e4, 1], [np.inf, 1], True),
+        ([7e4, 1], [np.nan, 1], True),
+        ([6e4, 1], [np.inf, 1], False),
+        ([np.nan, 1], [np.inf, 1], False),
+        # Half as far as the two are apart.
+        ([7e4, 901], [7e4, 1801], False),
+    ],
+)
+def test_what_overflows_as_it_is_written(found: Any, expected: Any, agrees: bool) -> None:
+    arrays = [np.array(each, np.float32) for each in (found, expected, [7e4, 1])]
+    assert verify.judged(arrays[0], arrays[1], arrays[2], orders=0)[0] == agrees
+
+
 def test_elements_that_are_no_numbers_with_a_fraction_are_equal_or_not() -> None:
     found, expected = np.array([1, 2, 4]), np.array([1, 2, 3])
     assert verify.judged(found, expected, found) == (

@@ -85,13 +85,14 @@ those with fewer bits, which are converted behind it.
 def holds(dtype: Attribute, value: SSAValue, *, exactly: bool = False) -> bool:
     """
     Whether the finite numbers of a constant are finite in another type, those of f16 end at 65504, or with `exactly` are the
-    same there. Nothing is known of other values, and of constants whose bytes did not come with the text.
+    same there. Nothing is known of other values, and of constants whose bytes did not come with the text: these are taken for
+    finite, but not for the same.
     """
     if not isinstance(value.owner, ConstantOp):
         return True
     array = attribute_array(value.owner.value, value.owner.result.type)
     if array is None:
-        return True
+        return not exactly
     if exactly:
         with np.errstate(over="ignore"):
             return np.array_equal(

@@ -1,7 +1,7 @@
 """
 How fast this processor multiplies and adds elements of each type: what products of matrices can reach at best.
 
-    python -m benchmarks.products [--threads 1,2]
+    python -m benchmarks.peaks [--threads 1,2]
 
 For each instruction, the operations in a second of a loop that does nothing else, in registers; a product and a sum count
 as two. Best of several tries. Products of f16 and of weights of 4 bits are those of f32 here.
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.__main__ import thread_counts
-from benchmarks.machine import best_time
+from benchmarks.machine import best_time, machine_code
 from xrelay.runtime.machine import TILES, may_use_tiles
 
 ROUNDS = 300_000
@@ -26,6 +26,8 @@ CHAINS = 24
 """Independent sums in vector registers."""
 TILE_SUMS = (0, 1, 2, 3, 4, 5)
 """Tile registers with sums; the last two of eight have operands."""
+FULL_TILES = b"\x01" + bytes(15) + b"\x40\x00" * 8 + bytes(16) + b"\x10" * 8 + bytes(8)
+"""The configuration of eight tiles: the palette, bytes of a row of each, and rows of each, 64 bytes with gaps."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,9 @@ class Instruction:
     """That of the two factors."""
 
 
-VECTORS = "avx512f"
 INSTRUCTIONS = (
     Instruction(
-        *("f32, vfmadd", (VECTORS,), "llvm.fmuladd.v16f32", 32), "<16 x float>", "<16 x float>"
+        *("f32, vfmadd", ("avx512f",), "llvm.fmuladd.v16f32", 32), "<16 x float>", "<16 x float>"
     ),
     Instruction(
         *("bf16, vdpbf16ps", ("avx512bf16",), "llvm.x86.avx512bf16.dpbf16ps.512", 64),
@@ -69,17 +70,18 @@ def loop_ir(instruction: Instruction) -> str:
 def vector_ir(instruction: Instruction) -> str:
     """CHAINS sums in vector registers, which are added up and stored."""
     sums, factors, name = instruction.sums, instruction.factors, instruction.intrinsic
-    first = f"{factors} %x, {factors} %y, {sums} %s{{0}}"
-    if "fmuladd" not in name:
-        first = f"{sums} %s{{0}}, {factors} %x, {factors} %y"
-    order = [sums, factors, factors] if "fmuladd" not in name else [factors, factors, sums]
+    # Of dot products the sums come first, of multiply-adds last.
+    operands = [(sums, "%s{}"), (factors, "%x"), (factors, "%y")]
+    operands = operands[1:] + operands[:1] if "fmuladd" in name else operands
+    types = ", ".join(type_ for type_, _ in operands)
+    values = ", ".join(f"{type_} {value}" for type_, value in operands)
     add = "fadd" if "float" in sums else "add"
     chains = range(CHAINS)
     total = [f"  %t1 = {add} {sums} %n0, %n1"]
     total += [f"  %t{i} = {add} {sums} %t{i - 1}, %n{i}" for i in range(2, CHAINS)]
     return "\n".join(
         [
-            f"declare {sums} @{name}({', '.join(order)})",
+            f"declare {sums} @{name}({types})",
             "define void @run(i64 %rounds, ptr %memory) {",
             "entry:",
             f"  %x = load {factors}, ptr %memory, align 64",
@@ -91,7 +93,7 @@ def vector_ir(instruction: Instruction) -> str:
                 f"  %s{c} = phi {sums} [ zeroinitializer, %entry ], [ %n{c}, %loop ]"
                 for c in chains
             ),
-            *(f"  %n{c} = call {sums} @{name}({first.format(c)})" for c in chains),
+            *(f"  %n{c} = call {sums} @{name}({values.format(c)})" for c in chains),
             "  %j = add i64 %i, 1",
             "  %more = icmp ult i64 %j, %rounds",
             "  br i1 %more, label %loop, label %exit",
@@ -145,17 +147,8 @@ class Loop:
     """The loop over an instruction, as machine code."""
 
     def __init__(self, instruction: Instruction):
-        binding.initialize_all_targets()
-        binding.initialize_all_asmprinters()
-        features = f"{binding.get_host_cpu_features().flatten()},-prefer-256-bit"
-        machine = binding.Target.from_triple(binding.get_default_triple()).create_target_machine(
-            cpu=binding.get_host_cpu_name(), features=features, opt=2
-        )
         self.instruction = instruction
-        self._engine = binding.create_mcjit_compiler(
-            binding.parse_assembly(loop_ir(instruction)), machine
-        )
-        self._engine.finalize_object()
+        self._engine = machine_code(loop_ir(instruction))
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(
             self._engine.get_function_address("run")
         )
@@ -167,12 +160,10 @@ class Loop:
 
         def work(index: int) -> None:
             del index
-            # A configuration of tiles: the palette, then 16 sizes of rows, of 2 bytes, and 16 numbers of rows.
-            sizes = b"\x40\x00" * 8 + bytes(16) + b"\x10" * 8 + bytes(8)
-            content = bytes(64) if self.instruction.sums else b"\x01" + bytes(15) + sizes
-            buffer = ctypes.create_string_buffer(128 + 64)
+            buffer = ctypes.create_string_buffer(2 * len(FULL_TILES))
             address = -(-ctypes.addressof(buffer) // 64) * 64
-            ctypes.memmove(address, content, 64)
+            if not self.instruction.sums:
+                ctypes.memmove(address, FULL_TILES, len(FULL_TILES))
             self._run(rounds, address)
 
         operations = chains * rounds * threads * self.instruction.operations
@@ -181,7 +172,7 @@ class Loop:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command."""
-    parser = argparse.ArgumentParser("python -m benchmarks.products", description=__doc__)
+    parser = argparse.ArgumentParser("python -m benchmarks.peaks", description=__doc__)
     parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
     args = parser.parse_args(arguments)
     table = Table("products", title="10⁹ operations a second", title_justify="left")

@@ -3,7 +3,7 @@
 import pytest
 from llvmlite import binding
 
-from benchmarks.products import INSTRUCTIONS, Instruction, Loop, available, loop_ir, main
+from benchmarks.peaks import INSTRUCTIONS, Instruction, Loop, available, loop_ir, main
 
 
 @pytest.mark.parametrize("instruction", INSTRUCTIONS, ids=lambda each: each.title)
