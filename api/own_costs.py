@@ -1,18 +1,21 @@
 """
-What own code takes for each operator, in its network: alone, an operator would pay for layouts that its neighbours share.
+What own code takes for its steps, in its network: alone, an operator would pay for layouts that its neighbours share, and
+for memory that fusion saves.
 
-The network is compiled with a profile, its operations numbered, and what a step takes is given to the operators that it
-computes, in proportion to their arithmetic. The sum is what a run takes by the clock that all engines are measured by.
+The network is compiled with a profile, its operations numbered. A step computes the nodes whose numbers it has; those that
+passes took apart or folded go with what needs them, or else with what they need. The sum is what a run takes by the
+clock that all engines are measured by. What a part of a step takes is not known by that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import compile_code
 from xrelay.engines import OwnCode
@@ -20,37 +23,62 @@ from xrelay.numbering import number_in, numbered
 from xrelay.options import CompileOptions
 from xrelay.placement.costs.cost import UNKNOWN, Cost, Estimator
 from xrelay.placement.costs.crossings import region_start
-from xrelay.placement.costs.database import Database, Measurement
+from xrelay.placement.costs.database import Database, Step
 from xrelay.placement.costs.job import numbers
 from xrelay.placement.costs.key import Key, Machine, digest
 from xrelay.placement.costs.timing import clock_for, measure
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.graph.index_set import members
+from xrelay.placement.graph.index_set import first_inside, members
+from xrelay.placement.graph.sub_graph import SubGraph
 from xrelay.placement.plan_file import model_digest
-from xrelay.placement.rules.base import is_call
 from xrelay.placement.rules.candidate import OWN, Candidate
+from xrelay.placement.rules.rule import Rule
 from xrelay.runtime.model import Model
 from xrelay.runtime.profile import StepTime, profile_model
 
 
 @dataclass(frozen=True)
 class OwnCosts(Estimator):
-    """The costs of own code's candidates: the sums of what their operators take."""
+    """The costs of candidates of own code that are whole steps."""
 
-    shares: Sequence[float]
-    """The seconds of each node."""
+    steps: Sequence[Step]
+
+    @cached_property
+    def step_of(self) -> Mapping[int, Step]:
+        """The step of each node."""
+        return {index: each for each in self.steps for index in members(each.nodes)}
 
     def estimate(self, candidate: Candidate) -> Cost:
         if candidate.engine != OWN:
             return UNKNOWN
-        return Cost(sum(self.shares[index] for index in members(candidate.inside)), "profiled")
+        left, seconds = candidate.part.flow, 0.0
+        while left:
+            step = self.step_of.get(first_inside(left))
+            if step is None or step.nodes & ~left:
+                return UNKNOWN
+            left &= ~step.nodes
+            seconds += step.seconds
+        return Cost(seconds, "profiled")
 
 
-def profiled_shares(
+@dataclass(frozen=True)
+class StepRule(Rule):
+    """The steps of own code, each as one."""
+
+    steps: Sequence[Step]
+
+    def candidates(self, graph: Graph, engine: str) -> list[Candidate]:
+        return [Candidate("step", SubGraph(graph, each.nodes), engine) for each in self.steps]
+
+    def __str__(self) -> str:
+        return f"Steps({len(self.steps)})"
+
+
+def profiled_steps(
     module: ModuleOp, graph: Graph, options: CompileOptions, seconds: float
-) -> list[float]:
+) -> list[Step]:
     """
-    The seconds of each node of a module that own code compiles and runs: the profile says how a run divides, and the
+    The steps of a module that own code compiles and runs: the profile says how a run divides, and the
     clock by which all engines are measured how long it is.
 
     Raises DiagnosticException for what own code cannot compile.
@@ -61,41 +89,85 @@ def profiled_shares(
     inputs = {
         spec.name: numbers(t) for spec, t in zip(model.signature.inputs, tensors, strict=True)
     }
-    shares = shares_of(graph, profile_model(model, inputs).steps)
+    steps = steps_of(graph, profile_model(model, inputs).steps)
     outputs = [np.empty(spec.shape, spec.dtype) for spec in model.signature.outputs]
     arrays = list(inputs.values())
     clock = clock_for(options.threads)
     whole = measure(lambda: model.run_into(arrays, outputs), seconds, clock).median
     # What a region begins with, the borders count.
     begun = region_start(OwnCode(), options.threads, seconds, clock)
-    return scaled(shares, max(whole - begun, 0.0))
+    return scaled(steps, max(whole - begun, 0.0))
 
 
-def scaled(shares: Sequence[float], total: float) -> list[float]:
-    """Shares such that they add up to a total."""
-    known = sum(shares)
-    return [share * total / known for share in shares] if known else list(shares)
+def scaled(steps: Sequence[Step], total: float) -> list[Step]:
+    """Steps whose times are in proportion, and add up to a total."""
+    known = sum(each.seconds for each in steps)
+    return [replace(each, seconds=each.seconds * total / known if known else 0.0) for each in steps]
 
 
-def shares_of(graph: Graph, steps: Sequence[StepTime]) -> list[float]:
-    """What steps take, given to nodes; the time of steps that compute no node is spread over all."""
-    work = [
-        float(1 + operation_count(node.op)) if node.op is not None and is_call(node.op) else 0.0
-        for node in graph.nodes
+def steps_of(graph: Graph, times: Sequence[StepTime]) -> list[Step]:
+    """
+    The steps of a network by their nodes, and what they take. Steps that share nodes are one, and so are steps that need
+    each other when all of their nodes are computed at once.
+    """
+    named = [
+        [number for name in each.spec.nodes if (number := number_in(name)) is not None]
+        for each in times
     ]
-    found = [0.0] * len(graph)
-    rest = 0.0
-    for step in steps:
-        nodes = [number for name in step.spec.nodes if (number := number_in(name)) is not None]
-        total = sum(work[index] for index in nodes)
-        if not total:
-            rest += step.seconds
-            continue
-        for index in nodes:
-            found[index] += step.seconds * work[index] / total
-    known = sum(found)
-    scale = 1 + rest / known if known else 1.0
-    return [seconds * scale for seconds in found]
+    one_of = list(range(len(times)))
+    """The number of the step that each step is one with."""
+
+    def join(numbers: Iterable[int]) -> None:
+        joined = {one_of[number] for number in numbers}
+        for number, other in enumerate(one_of):
+            if other in joined:
+                one_of[number] = max(joined)
+
+    found: dict[int, int] = {}
+    for number, nodes in enumerate(named):
+        join([number, *(found[index] for index in nodes if index in found)])
+        found.update((index, number) for index in nodes if index not in found)
+    _add_nameless(graph, found)
+    while cycle := _cycle(graph, {index: one_of[number] for index, number in found.items()}):
+        join(cycle)
+    inside, seconds = [0] * len(times), [0.0] * len(times)
+    for index, number in found.items():
+        inside[one_of[number]] |= 1 << index
+    for number, each in enumerate(times):
+        seconds[one_of[number]] += each.seconds
+    return [Step(nodes, s) for nodes, s in zip(inside, seconds, strict=True) if nodes]
+
+
+def _add_nameless(graph: Graph, steps: dict[int, int]) -> None:
+    """Gives nodes without a step that of all their users, or else the last one of their inputs."""
+    rest = [
+        node
+        for node in graph.nodes
+        if node.index not in steps
+        and not (node.is_parameter or node.is_constant or node.block)
+        and node.index < len(graph) - 1
+    ]
+    for node in reversed(rest):
+        users = {steps.get(user) for user in members(graph.users[node.index])}
+        (only, *others) = users or {None}
+        if only is not None and not others:
+            steps[node.index] = only
+    for node in rest:
+        before = [steps[index] for index in node.inputs if index in steps]
+        if node.index not in steps and before:
+            steps[node.index] = max(before)
+
+
+def _cycle(graph: Graph, steps: Mapping[int, int]) -> list[int]:
+    """Steps that need each other; empty when there are none."""
+    needs: dict[int, set[int]] = {number: set() for number in steps.values()}
+    for index, number in steps.items():
+        needs[number] |= {steps[i] for i in graph[index].inputs if i in steps} - {number}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
 
 
 def own_costs(
@@ -107,22 +179,12 @@ def own_costs(
 ) -> OwnCosts | None:
     """The costs of own code, from a database or a profile; None for a module that it cannot compile."""
     machine = Machine.here(options.threads)
-    model = model_digest(graph)
-    keys = [
-        Key(digest(f"{model} clocked node {i}"), OWN, machine.project, machine)
-        for i in range(len(graph))
-    ]
-    found = database.find(keys)
-    records = [found.get(key.text) for key in keys]
-    shares = [each.seconds for each in records if isinstance(each, Measurement)]
-    if len(shares) == len(graph):
-        return OwnCosts(shares)
-    try:
-        shares = profiled_shares(module, graph, options, seconds)
-    except DiagnosticException:
-        return None
-    database.add_all(
-        (key, f"{node.label} in its network", Measurement(seconds, seconds, seconds, 1))
-        for key, node, seconds in zip(keys, graph.nodes, shares, strict=True)
-    )
-    return OwnCosts(shares)
+    key = Key(digest(f"{model_digest(graph)} steps"), OWN, machine.project, machine)
+    steps = database.steps(key)
+    if not steps:
+        try:
+            steps = profiled_steps(module, graph, options, seconds)
+        except DiagnosticException:
+            return None
+        database.add_steps(key, steps)
+    return OwnCosts(steps)

@@ -25,7 +25,8 @@ from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.ports import entry_function, ports
-from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY, Yes
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
@@ -34,6 +35,7 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, run_passes, tensor_spec
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.dialects.qnn.conversion import QnnDequantizeOp
 from xrelay.dialects.shapes import field_places, leaf_types
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, dtype_of
@@ -92,7 +94,10 @@ def find_backends(names: Sequence[str | Backend]) -> tuple[Backend, ...]:
 
 
 def preparation_passes() -> tuple[ModulePass, ...]:
-    """What happens to a module before it is cut into regions, in order."""
+    """
+    What happens to a module before it is cut into regions, in order. Weights that are quantised stay so: engines that
+    know what they are compute with integers.
+    """
     return (
         ToGraphNormalFormPass(),
         DynamicToStaticPass(),
@@ -102,7 +107,29 @@ def preparation_passes() -> tuple[ModulePass, ...]:
         DeadCodeEliminationPass(),
         # Engines have their own kernels for the normalisations that this would take apart.
         SimplifyInferencePass(keep_norms=True),
-        FoldConstantPass(),
+        FoldConstantPass(fold_qnn=False),
+    )
+
+
+def take_quantized_weights(module: ModuleOp, backends: Sequence[Backend]) -> bool:
+    """
+    Whether backends that take the users of quantised constants know these, too, and get them as constants. Otherwise
+    what makes numbers of them would be own code's, at each run.
+    """
+    weights = (
+        op
+        for op in walk(module)
+        if isinstance(op, QnnDequantizeOp)
+        and all(isinstance(each.owner, ConstantOp) for each in op.operands)
+    )
+
+    def takes(backend: Backend, op: Operation) -> bool:
+        return isinstance(backend.supports(op, op.operand_types), Yes)
+
+    return all(
+        takes(backend, op) or not any(takes(backend, use.operation) for use in op.results[0].uses)
+        for op in weights
+        for backend in backends
     )
 
 
@@ -135,6 +162,8 @@ def partition(
     with REGISTRY.using([each.compiler() for each in backends]):
         run_passes(module, preparation_passes(), progress, limits)
         check_references(module)
+        if not take_quantized_weights(module, backends):
+            run_passes(module, [FoldConstantPass()], progress, limits)
         run_passes(module, partition_passes(backends), progress, limits)
 
 

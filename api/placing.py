@@ -24,20 +24,21 @@ from xrelay.engines import Engines
 from xrelay.errors import CompileError
 from xrelay.finalists import distinct_plans, planned_model, plans_to_try
 from xrelay.options import CompileOptions, Progress, silent
-from xrelay.own_costs import own_costs
+from xrelay.own_costs import StepRule, own_costs
 from xrelay.placement.confirmation import TURNS, Verdict
 from xrelay.placement.costs.cost import Estimator, FirstKnown
 from xrelay.placement.costs.crossings import Crossings
 from xrelay.placement.costs.database import Database
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import MeasuredCosts, RecordedCosts
-from xrelay.placement.costs.model import ModelCosts, fitted_models
+from xrelay.placement.costs.model import FittedCosts
 from xrelay.placement.costs.workers import WorkerExecutor
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.placing import Placement, Request, place
 from xrelay.placement.plan_file import plan_data, read_plan
+from xrelay.placement.rules.combinators import Union
 from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
-from xrelay.priority import priority_placement
+from xrelay.priority import priority_placement, priority_regions
 from xrelay.runtime.cache import object_cache
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import Shapes
@@ -170,25 +171,26 @@ def _searched(
             budget=settings.measure_seconds,
             progress=progress,
         )
+        profiled: list[Estimator] = [] if own is None else [own]
         progress("measure borders")
         crossings = Crossings(database, described, machine, executor)
         borders = crossings.table()
-        models = ModelCosts(fitted_models(database.measurements()))
-        profiled: list[Estimator] = [] if own is None else [own]
+        progress("cost priority order")
+        # Before the search, whose guesses follow all that is measured.
+        regions = priority_regions(source.module, graph, engines.backends, options)
+        region_costs = FirstKnown([*profiled, costs]).estimates(regions)
+        models = FittedCosts(lambda: database.measurements(machine))
         placement = place(
             graph,
-            # What is profiled adds up, so that larger candidates of own code are no other plans.
-            engines.rules(own_rule() if own is None else OWN_KERNELS),
+            # What is profiled adds up; parts of steps are for what other engines leave of these.
+            engines.rules(own_rule() if own is None else Union((StepRule(own.steps), OWN_KERNELS))),
             FirstKnown([*profiled, costs]),
             settings.request,
             borders=borders,
             usual=FirstKnown([*profiled, recorded, models]),
             progress=progress,
         )
-        progress("cost priority order")
-        priority = priority_placement(
-            placement, source.module, engines.backends, options, FirstKnown([*profiled, costs])
-        )
+        priority = priority_placement(placement, regions, region_costs)
     return placement, priority, costs.measured + crossings.measured
 
 

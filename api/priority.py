@@ -10,11 +10,11 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.backends.base import Backend
 from xrelay.dialects.core.values import CompositeOp
-from xrelay.dialects.model_names import model_name
+from xrelay.dialects.model_names import location_names
 from xrelay.numbering import number_in, numbered
 from xrelay.options import CompileOptions
 from xrelay.partitioned import compiler_of, partition
-from xrelay.placement.costs.cost import Estimator
+from xrelay.placement.costs.cost import Cost
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set
 from xrelay.placement.graph.sub_graph import Nested, SubGraph
@@ -23,18 +23,15 @@ from xrelay.placement.rules.candidate import Candidate
 
 
 def priority_placement(
-    placement: Placement,
-    module: ModuleOp,
-    backends: Sequence[Backend],
-    options: CompileOptions,
-    costs: Estimator,
+    placement: Placement, regions: Sequence[Candidate], costs: Sequence[Cost]
 ) -> Placement | None:
-    """The placement of priority order; None when an engine cannot run a region of it, or nobody knows what it costs."""
-    regions = priority_regions(module, placement.graph, backends, options)
-    found = costs.estimates(regions)
-    if not all(cost.is_known and cost.is_valid for cost in found):
+    """
+    The placement of priority order, which is cut into some regions; None when an engine cannot run one of them, or nobody
+    knows what it costs.
+    """
+    if not all(cost.is_known and cost.is_valid for cost in costs):
         return None
-    return with_regions(placement, regions, found)
+    return with_regions(placement, regions, costs)
 
 
 def priority_regions(
@@ -66,6 +63,7 @@ def numbers_in(op: Operation) -> int:
 
 def _numbers(op: Operation) -> Iterator[int]:
     for inner in walk(op):
-        number = None if isinstance(inner, CompositeOp) else number_in(model_name(inner) or "")
-        if number is not None:
-            yield number
+        for name in () if isinstance(inner, CompositeOp) else location_names(inner.location):
+            number = number_in(name)
+            if number is not None:
+                yield number

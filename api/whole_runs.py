@@ -21,7 +21,7 @@ from xrelay.options import CompileOptions, Progress
 from xrelay.placement.confirmation import Run, Verdict, confirm
 from xrelay.placement.costs.job import numbers
 from xrelay.placement.costs.key import Machine
-from xrelay.placement.costs.timing import clock_for, settle
+from xrelay.placement.costs.timing import clock_for, settle, warm_up
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.placing import Placement, restricted
@@ -35,6 +35,8 @@ from xrelay.transforms.rules.copying import copied
 
 TURN_SECONDS = 0.05
 """How long a whole network runs in one turn, at least."""
+WARM_UP_SECONDS = 0.5
+"""How long it runs before, at most."""
 CLOSE = 1e-3
 """How far outputs may be from own code's, of the largest element: whole networks add up roundings."""
 CLOSE_IN_STEPS = 0.25
@@ -166,11 +168,11 @@ def farthest(found: Mapping[str, Array], expected: Mapping[str, Array]) -> float
 
 
 def run_of(model: PartitionedModel, inputs: Mapping[str, Array]) -> Run:
-    """Runs a model for one turn, by the clock that parts are measured by; the first run does not count."""
+    """Runs a model for one turn, by the clock that parts are measured by; the first runs do not count."""
     clock = clock_for(model.signature.threads)
 
     def turn() -> float:
-        model.run(inputs)
+        warm_up(lambda: model.run(inputs), clock, WARM_UP_SECONDS)
         samples: list[float] = []
         end = time.perf_counter() + TURN_SECONDS
         while len(samples) < 3 or time.perf_counter() < end:

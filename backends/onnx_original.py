@@ -200,12 +200,12 @@ def _digest(content: bytes) -> str:
     return blake2b(content, digest_size=16).hexdigest()
 
 
-def fill_weights(model: ModelProto, numbers: Callable[[RegionTensor], Array]) -> None:
-    """Gives numbers to the tensors of a model that was made without weights."""
-    for tensor in model.graph.initializer:
+def fill_weights(model: ModelProto, numbers: Callable[[RegionTensor, int], Array]) -> None:
+    """Gives numbers to the tensors of a model that was made without weights: those for a tensor and its place."""
+    for place, tensor in enumerate(model.graph.initializer):
         if _is_weight(tensor) and not tensor.HasField("raw_data"):
             dtype = dtype_of(element_type_of(tensor.data_type, tensor.name))
-            made = numbers(RegionTensor(tuple(tensor.dims), dtype))
+            made = numbers(RegionTensor(tuple(tensor.dims), dtype), place)
             tensor.raw_data = made.tobytes()
 
 

@@ -54,6 +54,10 @@ class Job:
     """The type in which engines that can are to multiply float32 values."""
 
 
+Runner = Callable[[Mapping[str, Any]], list[Array]]
+"""What runs a loaded model on inputs, and returns the outputs in order; they may be the engine's own memory."""
+
+
 @dataclass(frozen=True)
 class Session:
     """A loaded model with its inputs."""
@@ -112,17 +116,21 @@ def load_xrelay(job: Job) -> Session:
 
 
 def load_onnxruntime(job: Job) -> Session:
-    """All graph optimisations, nodes one after the other. Its CPU provider keeps to float32."""
+    """See `onnxruntime_runner`. Its CPU provider keeps to float32."""
+    run = onnxruntime_runner(job.path, job.threads)
+    return Session(lambda: run(job.inputs), list)
+
+
+def onnxruntime_runner(path: Path, threads: int) -> Runner:
+    """onnxruntime with all graph optimisations, nodes one after the other."""
     onnxruntime: Any = import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = job.threads
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = onnxruntime.InferenceSession(
-        str(job.path), options, providers=["CPUExecutionProvider"]
-    )
-    return Session(lambda: session.run(None, job.inputs), list)
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return lambda inputs: session.run(None, inputs)
 
 
 def load_openvino(job: Job) -> Session:
@@ -139,13 +147,25 @@ def load_openvino_default(job: Job) -> Session:
 
 
 def openvino_session(job: Job, hints: Mapping[str, str]) -> Session:
-    """OpenVINO on one stream, with hints beside those of latency and threads."""
+    """See `openvino_runner`. The inputs are tensors of OpenVINO from the start."""
+    openvino: Any = import_module("openvino")
+    run, precision = openvino_runner(job.path, job.threads, hints)
+    tensors = {name: openvino.Tensor(array) for name, array in job.inputs.items()}
+
+    def outputs(result: list[Array]) -> list[Array]:
+        return [np.array(each) for each in result]
+
+    return Session(lambda: run(tensors), outputs, precision)
+
+
+def openvino_runner(path: Path, threads: int, hints: Mapping[str, str]) -> tuple[Runner, str]:
+    """OpenVINO on one stream, with hints beside those of latency and threads; and the precision that it chose."""
     openvino: Any = import_module("openvino")
     compiled = openvino.Core().compile_model(
-        str(job.path),
+        str(path),
         "CPU",
         {
-            "INFERENCE_NUM_THREADS": job.threads,
+            "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
             "PERFORMANCE_HINT": "LATENCY",
             **hints,
@@ -153,14 +173,13 @@ def openvino_session(job: Job, hints: Mapping[str, str]) -> Session:
     )
     precision = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
     request = compiled.create_infer_request()
-    tensors = {name: openvino.Tensor(array) for name, array in job.inputs.items()}
     count = len(compiled.outputs)
 
-    def run() -> list[Array]:
-        request.infer(tensors, share_inputs=True, share_outputs=True)
+    def run(inputs: Mapping[str, Any]) -> list[Array]:
+        request.infer(inputs, share_inputs=True, share_outputs=True)
         return [request.get_output_tensor(i).data for i in range(count)]
 
-    return Session(run, lambda result: [np.array(each) for each in result], precision)
+    return run, precision
 
 
 def load_torch(job: Job) -> Session:

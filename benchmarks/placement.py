@@ -1,7 +1,7 @@
 """
 Placement against single engines: a page with a row for each network and number of threads.
 
-    python -m benchmarks.placement [--networks mobilenetv2,resnet50] [--threads 1,2] [-o placement.md]
+    python -m benchmarks.placement [--networks mobilenetv2,resnet50] [--threads 1,2] [--engines A,B] [-o placement.md]
 
 Each row has, in milliseconds: own code, each engine alone, priority order (`backends=[…]`), the plan by isolated sums without
 borders (Collage's rule), and the best plan; which of them ships; the upper 95 % limit of its ratio to the best single
@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from benchmarks.placement_networks import BUILT
 from benchmarks.suite import MODELS, BenchmarkModel
 from xrelay.engines import Engines
-from xrelay.finalists import distinct_plans, example_inputs, planned_model, run_of
+from xrelay.finalists import distinct_plans, planned_model
 from xrelay.options import CompileOptions
 from xrelay.partitioned import compile_partitioned
 from xrelay.placement.confirmation import take_turns, upper_limit
@@ -37,6 +37,7 @@ from xrelay.placement.search.exact import exact
 from xrelay.placing import Settings, find_placement
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.sources import Source
+from xrelay.whole_runs import example_inputs, run_of
 
 ENGINES = ("onnxruntime", "openvino")
 ISOLATED = "isolated sums"
@@ -69,10 +70,19 @@ class Row:
     measured_again: int
 
     @property
+    def errors(self) -> dict[str, float]:
+        """How far the prediction of each plan is from the measurement, in parts of this."""
+        return {way: s / self.seconds[way] - 1 for way, s in self.predicted.items()}
+
+    @property
     def error(self) -> float:
-        """The median over plans of how far the prediction is from the measurement, in parts of this."""
-        ratios = [abs(s / self.seconds[way] - 1) for way, s in self.predicted.items()]
-        return float(np.median(ratios))
+        """The median of the errors, without their signs."""
+        return float(np.median([abs(each) for each in self.errors.values()]))
+
+    @property
+    def worst(self) -> float:
+        """The error that is the farthest from 0, with its sign."""
+        return max(self.errors.values(), key=abs)
 
 
 def isolated(placement: Placement) -> Placement:
@@ -81,9 +91,11 @@ def isolated(placement: Placement) -> Placement:
     return replace(placement, borders=NoBorders(), problem=problem, outcome=exact(problem))
 
 
-def run_network(name: str, path: Path, threads: int, database: Path) -> Row:
+def run_network(
+    name: str, path: Path, threads: int, database: Path, names: Sequence[str] = ENGINES
+) -> Row:
     """Places a network and runs all plans in turns."""
-    options, engines = CompileOptions(threads), Engines.of(ENGINES)
+    options, engines = CompileOptions(threads), Engines.of(names)
     settings = Settings(Request(), database, is_confirmed=False)
     start = time.perf_counter()
     placed = find_placement(Source.read(path), engines, options, settings)
@@ -130,7 +142,7 @@ def runs_of(
         except DiagnosticException as error:
             print(f"{name} is left out: {error}")
     if "priority" not in firsts:
-        models["priority"] = compile_partitioned(path, None, options, ENGINES)
+        models["priority"] = compile_partitioned(path, None, options, engines.given)
     inputs = example_inputs(next(iter(models.values())))
     samples = take_turns({each: run_of(model, inputs) for each, model in models.items()}, TURNS)
     return samples | {name: samples[first] for name, first in firsts.items() if first in samples}
@@ -148,13 +160,28 @@ def planned(
 def page(rows: Sequence[Row]) -> str:
     """The rows as a table in Markdown."""
     ways = ["default", *ENGINES, "priority", ISOLATED, "plan 1"]
-    titles = ["network", "threads", *ways, "ships", "limit", "predicted", "error", "bound", "gap"]
+    titles = [
+        "network",
+        "threads",
+        *ways,
+        "ships",
+        "limit",
+        "predicted",
+        "error",
+        "worst",
+        "bound",
+        "gap",
+    ]
     titles += ["search", "again", "measured"]
     lines = [" | ".join(titles), " | ".join("---" for _ in titles)]
     for row in rows:
         times = [f"{1e3 * row.seconds[way]:.3f}" if way in row.seconds else "–" for way in ways]
         cells = [row.network, str(row.threads), *times, row.shipped, f"{row.limit:.3f}"]
-        cells += [f"{1e3 * row.predicted[row.shipped]:.3f}", f"{100 * row.error:.0f} %"]
+        cells += [
+            f"{1e3 * row.predicted[row.shipped]:.3f}",
+            f"{100 * row.error:.0f} %",
+            f"{100 * row.worst:+.0f} %",
+        ]
         cells += [f"{1e3 * row.bound:.3f}", f"{100 * row.gap:.1f} %"]
         cells += [f"{row.search:.1f} s", f"{row.again:.1f} s"]
         cells.append(f"{row.measured}, then {row.measured_again}")
@@ -169,7 +196,13 @@ def file_of(network: str, cache: Path) -> Path:
     return Path(network)
 
 
-def main() -> None:
+def name_of(path: Path) -> str:
+    """The name of a network, without the digest that files of the suite have in theirs."""
+    name, _, digest = path.stem.rpartition("-")
+    return name if name in NETWORKS and len(digest) == 16 else path.stem
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.placement")
     parser.add_argument("--networks", default=",".join(NETWORKS), help="their names, or files")
@@ -177,16 +210,18 @@ def main() -> None:
         "--cache", type=Path, default=CACHE, help="the folder of the suite's models"
     )
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--engines", default=",".join(ENGINES), help="beside own code")
     parser.add_argument("--database", type=Path, help="to go on with what was measured before")
     parser.add_argument("-o", "--output", type=Path)
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         database = args.database or Path(folder) / "costs.sqlite"
         for threads in map(int, args.threads.split(",")):
             for name in args.networks.split(","):
                 path = file_of(name, args.cache)
-                rows.append(run_network(path.stem, path, threads, database))
+                engines = args.engines.split(",")
+                rows.append(run_network(name_of(path), path, threads, database, engines))
                 print(page(rows[-1:]), flush=True)
     if args.output is not None:
         args.output.write_text(page(rows))

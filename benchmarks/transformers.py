@@ -195,18 +195,32 @@ class Gpt2Layer(nn.Module):
         lower = torch.ones(GPT2_CONTEXT, GPT2_CONTEXT, dtype=torch.bool).tril()
         self.register_buffer("causal", lower[None, None], persistent=False)
 
+    def heads(self, x: Tensor) -> list[Tensor]:
+        """Queries, keys and values of a hidden state."""
+        qkv = self.qkv(self.attention_norm(x)).split(self.size.width, 2)
+        return [split_heads(each, self.size) for each in qkv]
+
+    def rest(self, x: Tensor, scores: Tensor, value: Tensor) -> Tensor:
+        """The next hidden state, from scores that are masked."""
+        x = x + self.output(join_heads(torch.softmax(scores, -1) @ value, self.size))
+        wide = nn.functional.gelu(self.wide(self.norm(x)), approximate="tanh")
+        return x + self.narrow(wide)
+
     def forward(self, x: Tensor) -> Tensor:
         """The next hidden state."""
-        size = self.size
-        query, key, value = self.qkv(self.attention_norm(x)).split(size.width, 2)
-        query, key, value = (split_heads(each, size) for each in (query, key, value))
-        scores = query @ key.transpose(-1, -2) / size.head_width**0.5
+        query, key, value = self.heads(x)
+        scores = query @ key.transpose(-1, -2) / self.size.head_width**0.5
         tokens = x.shape[1]
         lowest = torch.full([], torch.finfo(torch.float32).min)
         scores = torch.where(self.causal[:, :, :tokens, :tokens], scores, lowest)
-        x = x + self.output(join_heads(torch.softmax(scores, -1) @ value, size))
-        wide = nn.functional.gelu(self.wide(self.norm(x)), approximate="tanh")
-        return x + self.narrow(wide)
+        return self.rest(x, scores, value)
+
+    def decode(self, x: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The next hidden state of one token behind others, with the keys and values of these, and all of both."""
+        query, *new = self.heads(x)
+        key, value = torch.cat((key, new[0]), 2), torch.cat((value, new[1]), 2)
+        scores = query @ key.transpose(-1, -2) / self.size.head_width**0.5
+        return self.rest(x, scores, value), key, value
 
 
 class Gpt2(nn.Module):
@@ -227,9 +241,28 @@ class Gpt2(nn.Module):
         return nn.functional.linear(self.norm(x), self.words.weight)
 
 
+class Gpt2Decoder(Gpt2):
+    """GPT-2 small for one token at a time: `past` are the keys and values of each layer, of all tokens before."""
+
+    def forward(self, ids: Tensor, *past: Tensor) -> tuple[Tensor, ...]:
+        """Logits of the next token, and the keys and values with those of this token behind."""
+        x = self.words(ids) + self.positions(past[0].shape[2] + torch.arange(1).unsqueeze(0))
+        present: list[Tensor] = []
+        for layer, key, value in zip(self.layers, past[::2], past[1::2], strict=True):
+            assert isinstance(layer, Gpt2Layer)
+            x, *kept = layer.decode(x, key, value)
+            present += kept
+        return nn.functional.linear(self.norm(x), self.words.weight), *present
+
+
 def gpt2_small() -> nn.Module:
     """See `Gpt2`."""
     return seeded(Gpt2())
+
+
+def gpt2_decoder() -> nn.Module:
+    """See `Gpt2Decoder`."""
+    return seeded(Gpt2Decoder())
 
 
 # -- perceptron ---------------------------------------------------------------------------------

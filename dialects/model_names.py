@@ -5,10 +5,11 @@ Importers leave the name of an ONNX node as the location of the operations that 
 hand locations on. Text keeps none: operations that are read from it have no such name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from xdsl.dialects.builtin import NameLoc
-from xdsl.ir import BlockArgument, Operation
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc, NoneAttr
+from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.utils.hints import isa
 
 from xrelay.dialects.core.values import ConstantOp
 
@@ -19,8 +20,24 @@ STORED_DTYPE = "onnx.dtype"
 
 
 def model_name(named: Operation | BlockArgument) -> str | None:
-    """The name of the node or input in the model, None when it is not known."""
-    return named.location.desc.data if isinstance(named.location, NameLoc) else None
+    """The name of the node or input in the model, of the first node if it stands for several; None when it is not known."""
+    return next(location_names(named.location), None)
+
+
+def location_names(location: Attribute) -> Iterator[str]:
+    """The names in a location, of which one that several were put together to has more than one."""
+    if isinstance(location, NameLoc):
+        yield location.desc.data
+    elif isinstance(location, FusedLoc):
+        assert isa(location.locations, ArrayAttr[Attribute])
+        for each in location.locations:
+            yield from location_names(each)
+
+
+def joint_location(ops: Iterable[Operation]) -> LocationAttr:
+    """The location of what stands for several operations."""
+    locations = tuple(dict.fromkeys(op.location for op in ops))
+    return locations[0] if len(locations) == 1 else FusedLoc(locations, NoneAttr())
 
 
 def model_names(op: Operation) -> tuple[str, ...]:
@@ -36,6 +53,5 @@ def _names(op: Operation) -> Iterator[str]:
         for block in region.blocks:
             for inner in block.ops:
                 yield from _names(inner)
-    name = model_name(op)
-    if name is not None and not isinstance(op, ConstantOp):
-        yield name
+    if not isinstance(op, ConstantOp):
+        yield from location_names(op.location)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from xrelay.dialects.shapes import is_dynamic, leaf_types
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.placement.costs.borders import AT_HOST, IMAGES, Borders, NoBorders, Place
-from xrelay.placement.costs.cost import FREE, Cost, Estimator
+from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set, members
@@ -30,8 +30,8 @@ from xrelay.placement.search.operator_level import operator_level
 from xrelay.placement.search.problem import Choice, Outcome, Problem
 from xrelay.placement.search.shortest_path import shortest_path
 
-MOST_ROUNDS = 8
-"""How often the search is repeated after measurements."""
+MOST_ROUNDS = 50
+"""How often the search is repeated after measurements, which ends before when the best plans are measured."""
 
 
 @dataclass(frozen=True)
@@ -244,44 +244,81 @@ def place(
         candidates = host + pruned([each for each in candidates if each.engine != HOST])
     pins = pinned(graph, request.pins, list(rules))
     candidates = keeping_pins(graph, candidates, pins)
-    first = estimator if usual is None else usual
-    costs = [
-        FREE if c.engine == HOST else k
-        for c, k in zip(candidates, first.estimates(candidates), strict=True)
-    ]
+    search = _Search(graph, borders, request, estimator, usual, progress)
     if usual is not None:
         # Each engine alone is tried in the end, whatever is found.
-        correct(costs, candidates, wholes(graph, candidates), estimator)
-    end = time.monotonic() + request.seconds
-    known = dict.fromkeys(candidates)
-    rounds = 0
+        search.ask(wholes(graph, candidates))
     while True:
-        rounds += 1
-        progress(f"search among {len(candidates)} candidates")
-        problem = problem_of(graph, candidates, costs, borders, request.memory_limit)
-        outcome = solve(problem, request)
-        found = Placement(graph, candidates, costs, borders, request, problem, outcome)
-        guessed = [] if usual is None else guessed_in(found)
-        larger = [each for each in joins(found.regions()) if each not in known]
-        if not (guessed or larger) or rounds == MOST_ROUNDS or time.monotonic() > end:
+        asked = len(search.answers)
+        found = search.run(candidates)
+        # Who knows all that was measured from the start may look at other candidates.
+        if len(search.answers) == asked or search.is_over:
             return found
-        known.update(dict.fromkeys(larger))
-        candidates += larger
-        costs += first.estimates(larger)
-        correct(costs, candidates, guessed, estimator)
 
 
-def correct(
-    costs: list[Cost],
-    candidates: Sequence[Candidate],
-    asked: Sequence[Candidate],
-    estimator: Estimator,
-) -> None:
-    """Puts what an estimator knows of some candidates into the list of costs."""
-    places = {each: place for place, each in enumerate(candidates)}
-    for candidate, cost in zip(asked, estimator.estimates(asked), strict=True):
-        if cost.is_known:
-            costs[places[candidate]] = cost
+class _Search:
+    """Rounds of searching, and of asking for the costs of what good plans take."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        borders: Borders,
+        request: Request,
+        estimator: Estimator,
+        usual: Estimator | None,
+        progress: Callable[[str], None],
+    ):
+        self.graph, self.borders, self.request = graph, borders, request
+        self.estimator, self.usual, self.progress = estimator, usual, progress
+        self.answers: dict[Candidate, Cost] = {}
+        """What was asked for because good plans take it."""
+        self.end = time.monotonic() + request.seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no time left."""
+        return time.monotonic() > self.end
+
+    def ask(self, candidates: Sequence[Candidate]) -> None:
+        """Asks for the costs of candidates."""
+        estimates = self.estimator.estimates(candidates)
+        self.answers.update(zip(candidates, estimates, strict=True))
+
+    def costs(self, candidates: Sequence[Candidate]) -> list[Cost]:
+        """
+        What is known of candidates. All of them are asked for each time, as models that are fitted to measurements know
+        more than before.
+        """
+        first = self.estimator if self.usual is None else self.usual
+        found: list[Cost] = []
+        for each, cost in zip(candidates, first.estimates(candidates), strict=True):
+            answer = self.answers.get(each, UNKNOWN)
+            found.append(FREE if each.engine == HOST else answer if answer.is_known else cost)
+        return found
+
+    def run(self, candidates: Sequence[Candidate]) -> Placement:
+        """Searches until the best plans are measured, also with regions of them that touch as one."""
+        known = dict.fromkeys(candidates)
+        rounds = 0
+        while True:
+            rounds += 1
+            listed = list(known)
+            self.progress(f"search among {len(listed)} candidates")
+            costs = self.costs(listed)
+            limit = self.request.memory_limit
+            problem = problem_of(self.graph, listed, costs, self.borders, limit)
+            outcome = solve(problem, self.request)
+            found = Placement(
+                self.graph, listed, costs, self.borders, self.request, problem, outcome
+            )
+            guessed: list[Candidate] = []
+            if self.usual is not None:
+                guessed = [each for each in guessed_in(found) if each not in self.answers]
+            larger = [each for each in joins(found.regions()) if each not in known]
+            if not (guessed or larger) or rounds == MOST_ROUNDS or self.is_over:
+                return found
+            known.update(dict.fromkeys(larger))
+            self.ask(guessed)
 
 
 def wholes(graph: Graph, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -24,7 +24,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.placement.costs.borders import AT_HOST, IMAGES, BorderTable, Line, Place, fitted_line
-from xrelay.placement.costs.database import Database, Measurement, Record
+from xrelay.placement.costs.database import BORDER, Database, Measurement, Record
 from xrelay.placement.costs.job import EngineMaker, Job, noted, require_here, run_job, text_of
 from xrelay.placement.costs.key import Key, Machine, digest
 from xrelay.placement.costs.measured import Engine, record_of
@@ -227,7 +227,7 @@ class Crossings:
             assert record is not None
             self.measured += 1
             found[key] = record
-            self.database.add(key, "a border", record)
+            self.database.add(key, BORDER, record)
         return found
 
 

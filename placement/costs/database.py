@@ -3,6 +3,7 @@ Measurements, and failures with their reasons, in a SQLite file that several pro
 
     measurements   key, engine, label, seconds, low, high, samples, load, key_text
     failures       key, engine, label, reason
+    steps          key, number, nodes, seconds: how own code's time divides in a network
     meta           schema
 """
 
@@ -14,23 +15,29 @@ from json import dumps
 from math import isfinite
 from pathlib import Path
 
-from xrelay.placement.costs.key import Key
+from xrelay.placement.costs.cost import checked_seconds
+from xrelay.placement.costs.key import Key, Machine
 from xrelay.placement.errors import PlacementError
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of the tables."""
+BORDER = "a border"
+"""The label of what borders cost, which no region computes."""
 WAIT_SECONDS = 5.0
 """How long a process waits for another one that writes."""
 
 _TABLES = """
-CREATE TABLE meta (schema INTEGER NOT NULL);
-CREATE TABLE measurements (
+CREATE TABLE IF NOT EXISTS meta (schema INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS measurements (
     key TEXT PRIMARY KEY, engine TEXT NOT NULL, label TEXT NOT NULL, seconds REAL NOT NULL,
     low REAL NOT NULL, high REAL NOT NULL, samples INTEGER NOT NULL, load REAL NOT NULL,
     flops REAL NOT NULL, bytes REAL NOT NULL, key_text TEXT NOT NULL);
-CREATE TABLE failures (
+CREATE TABLE IF NOT EXISTS failures (
     key TEXT PRIMARY KEY, engine TEXT NOT NULL, label TEXT NOT NULL, reason TEXT NOT NULL,
     key_text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS steps (
+    key TEXT NOT NULL, number INTEGER NOT NULL, nodes TEXT NOT NULL, seconds REAL NOT NULL,
+    PRIMARY KEY (key, number));
 """
 
 
@@ -61,6 +68,15 @@ class Failure:
 Record = Measurement | Failure
 
 
+@dataclass(frozen=True)
+class Step:
+    """What own code computes of a network as one, and how many seconds that takes there."""
+
+    nodes: int
+    """The set of its nodes in the graph."""
+    seconds: float
+
+
 class Database:
     """The records in a file, which is made when it is not there."""
 
@@ -88,8 +104,7 @@ class Database:
             for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         }
         if not tables:
-            for statement in filter(str.strip, _TABLES.split(";")):
-                connection.execute(statement)
+            self._make_tables(connection)
             connection.execute("INSERT INTO meta VALUES (?)", (SCHEMA,))
             return
         if not {"meta", "measurements", "failures"} <= tables:
@@ -99,12 +114,20 @@ class Database:
             )
         row = connection.execute("SELECT schema FROM meta").fetchone()
         found = None if row is None else row[0]
-        if found != SCHEMA:
+        if found == 1:
+            self._make_tables(connection)
+            connection.execute("UPDATE meta SET schema = ?", (SCHEMA,))
+        elif found != SCHEMA:
             newer = isinstance(found, int) and found > SCHEMA
             raise PlacementError(
                 f"the database '{self.path}' has schema {found}, expected {SCHEMA}"
                 + (": a newer version of xrelay made it" if newer else "")
             )
+
+    def _make_tables(self, connection: sqlite3.Connection) -> None:
+        """Makes those that are not there."""
+        for statement in filter(str.strip, _TABLES.split(";")):
+            connection.execute(statement)
 
     def find(self, keys: Iterable[Key]) -> dict[str, Record]:
         """The records of some keys, by the texts of these."""
@@ -154,12 +177,37 @@ class Database:
                 row = (text, key.engine, label, *values, details)
                 connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
-    def measurements(self) -> list[tuple[str, Measurement]]:
-        """The engine of each measurement, and what was measured, in the order of keys."""
+    def steps(self, key: Key) -> list[Step]:
+        """The steps of a network, in order; empty when they are not known."""
+        with self._connection() as connection:
+            rows = connection.execute(
+                "SELECT nodes, seconds FROM steps WHERE key = ? ORDER BY number", (key.text,)
+            ).fetchall()
+        try:
+            found = [Step(int(nodes, 16), float(seconds)) for nodes, seconds in rows]
+        except (TypeError, ValueError) as error:
+            raise PlacementError(
+                f"the database '{self.path}' has steps that cannot be read: {error}"
+            ) from error
+        for each in found:
+            checked_seconds(each.seconds, f"a step in the database '{self.path}'")
+        return found
+
+    def add_steps(self, key: Key, steps: Iterable[Step]) -> None:
+        """Notes the steps of a network, in the place of earlier ones."""
+        with self._connection() as connection:
+            connection.execute("DELETE FROM steps WHERE key = ?", (key.text,))
+            rows = [(key.text, i, hex(each.nodes), each.seconds) for i, each in enumerate(steps)]
+            connection.executemany("INSERT INTO steps VALUES (?, ?, ?, ?)", rows)
+
+    def measurements(self, machine: Machine) -> list[tuple[str, Measurement]]:
+        """The engine of each measurement of a region on a machine, and what was measured, in the order of keys."""
+        wanted = dumps(asdict(machine), sort_keys=True)
         with self._connection() as connection:
             rows = connection.execute(
                 "SELECT engine, seconds, low, high, samples, load, flops, bytes FROM measurements "
-                "ORDER BY key"
+                "WHERE label <> ? AND json_extract(key_text, '$.machine') = json(?) ORDER BY key",
+                (BORDER, wanted),
             ).fetchall()
         return [(str(row[0]), self._checked(Measurement(*row[1:]))) for row in rows]
 

@@ -120,7 +120,7 @@ def filled(onnx: bytes | None) -> bytes | None:
     if onnx is None:
         return None
     model = ModelProto.FromString(onnx)
-    fill_weights(model, numbers)
+    fill_weights(model, weights)
     return model.SerializeToString()
 
 
@@ -147,14 +147,14 @@ def parsed(text: str) -> func.FuncOp:
     for name, factory in get_all_dialects().items():
         context.register_dialect(name, factory)
     module = Parser(context, text).parse_module()
-    for op in list(walk(module)):
+    for seed, op in enumerate(walk(module)):
         if (
             isinstance(op, ConstantOp)
             and isinstance(op.value, BlobAttr)
             and op.value.data.data is None
         ):
             tensor = RegionTensor(op.result.type.get_shape(), dtype_of(op.result.type.element_type))
-            op.properties["value"] = constant_op(numbers(tensor)).value
+            op.properties["value"] = constant_op(weights(tensor, seed)).value
     return next(op for op in module.ops if isinstance(op, func.FuncOp))
 
 
@@ -163,9 +163,18 @@ def text_of(function: func.FuncOp) -> str:
     return str(ModuleOp([function.clone()]))
 
 
-def numbers(tensor: RegionTensor) -> Array:
+def weights(tensor: RegionTensor, seed: int) -> Array:
+    """Numbers as weights have them: results are as large as what they are of. Engines keep equal weights once."""
+    made = numbers(tensor, seed)
+    if made.dtype.kind in "biu" or not made.size:
+        return made
+    fan = max(1, made.size // made.shape[0]) if made.ndim > 1 else 1
+    return (made * np.sqrt(2 / fan)).astype(made.dtype)
+
+
+def numbers(tensor: RegionTensor, seed: int = 0) -> Array:
     """Seeded numbers: small ones, and zeros where they may be indices."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     dtype: Any = tensor.dtype
     if dtype.kind == "b":
         return rng.integers(0, 2, tensor.shape).astype(bool)

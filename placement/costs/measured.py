@@ -106,6 +106,8 @@ class MeasuredCosts(RecordedCosts):
     progress: Callable[[str], None] = field(default=lambda text: None)
     measured: int = 0
     """How many measurements were made."""
+    end: float | None = None
+    """When the time for measurements is over; they begin when there are some to make."""
 
     def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
         keys = [self.key(each) for each in candidates]
@@ -114,14 +116,15 @@ class MeasuredCosts(RecordedCosts):
         for key, candidate in zip(keys, candidates, strict=True):
             if key is not None and key.text not in found:
                 wanted.setdefault(key.text, (key, candidate))
-        self.measure(wanted, found)
+        if wanted:
+            self.measure(wanted, found)
         return [FREE if key is None else cost_of(found.get(key.text)) for key in keys]
 
     def measure(
         self, wanted: Mapping[str, tuple[Key, Candidate]], found: dict[str, Record]
     ) -> None:
         """Measures what is wanted while there is time, notes it, and adds it to what is found."""
-        end = time.monotonic() + self.budget
+        self.end = time.monotonic() + self.budget if self.end is None else self.end
         pending: dict[str, Future[Record]] = {}
         for text, (_, candidate) in wanted.items():
             function, original = self.extracted(candidate)
@@ -136,8 +139,8 @@ class MeasuredCosts(RecordedCosts):
         for number, (text, future) in enumerate(pending.items()):
             key, candidate = wanted[text]
             self.progress(f"measure {number + 1} of {len(pending)}: {candidate.part.label[:60]}")
-            left = None if end == float("inf") else max(0.0, end - time.monotonic())
-            record = record_of(future, left)
+            left = max(0.0, self.end - time.monotonic())
+            record = record_of(future, None if left == float("inf") else left)
             if record is None:
                 future.cancel()
                 continue

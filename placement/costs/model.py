@@ -6,7 +6,7 @@ Costs by a model: an engine needs the time of its arithmetic or of its bytes, wh
 The numbers of each engine are fitted to records.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
 
@@ -105,3 +105,20 @@ class ModelCosts(Estimator):
             flops = operation_count(node.op) if node.op is not None and is_call(node.op) else 0
             self.known[node] = float(flops), float(size)
         return self.known[node]
+
+
+@dataclass(frozen=True)
+class FittedCosts(Estimator):
+    """Costs by models that are fitted anew, each time that many are asked for, to what is measured by then."""
+
+    measurements: Callable[[], Iterable[tuple[str, Measurement]]]
+    """The engine of each measurement, and what was measured."""
+    known: dict[Node, tuple[float, float]] = field(default_factory=dict[Node, tuple[float, float]])
+    """The work of nodes that was asked for."""
+
+    def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
+        models = fitted_models(self.measurements())
+        return ModelCosts(models, known=self.known).estimates(candidates)
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        return self.estimates([candidate])[0]

@@ -1,7 +1,7 @@
 """
 Timing a function such that medians can be compared.
 
-The machine is left to settle, one run is not counted, then samples of at least a millisecond are taken until the
+The machine is left to settle, the first runs are not counted, then samples of at least a millisecond are taken until the
 95 % interval of the median is narrow, or the time is over. With one thread the processor's time counts, which other
 processes do not lengthen.
 """
@@ -19,6 +19,9 @@ SAMPLE_SECONDS = 1e-3
 LEAST_SAMPLES = 5
 NARROW = 0.02
 """The width of the interval, of the median, at which sampling ends."""
+STILL_RUNS = 4
+FASTER = 0.01
+"""A run that is faster by this share than all before is no still run; a warm-up ends with some still ones in a row."""
 RESAMPLES = 200
 """Of the bootstrap."""
 
@@ -57,13 +60,29 @@ def interval(samples: Sequence[float]) -> Timing:
     return Timing(float(np.median(values)), float(low), float(high), len(values))
 
 
+def warm_up(run: Callable[[], object], clock: Callable[[], float], seconds: float) -> None:
+    """
+    Runs until that gets no faster, or so many seconds are over: what others used last is in caches, and goes from large
+    ones in several runs only.
+    """
+    end = time.perf_counter() + seconds
+    least, since = float("inf"), 0
+    while since < STILL_RUNS and time.perf_counter() < end:
+        start = clock()
+        run()
+        taken = clock() - start
+        since = 0 if taken < least * (1 - FASTER) else since + 1
+        least = min(least, taken)
+
+
 def measure(
     run: Callable[[], object], seconds: float, clock: Callable[[], float] = time.perf_counter
 ) -> Timing:
-    """How long a run takes, found out within about so many seconds."""
+    """How long a run takes, found out within about so many seconds, and half as many before."""
     settle()
-    end = time.perf_counter() + seconds
     run()
+    warm_up(run, clock, seconds / 2)
+    end = time.perf_counter() + seconds
     start = clock()
     run()
     repeats = max(1, int(SAMPLE_SECONDS / max(clock() - start, 1e-7)))

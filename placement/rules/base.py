@@ -16,7 +16,7 @@ from xrelay.dialects.core.values import CalledBodyOp, ConstantOp, TupleGetItemOp
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.placement.graph.dataflow import Graph, Node
-from xrelay.placement.graph.index_set import index_set
+from xrelay.placement.graph.index_set import index_set, members
 from xrelay.placement.graph.sub_graph import SubGraph
 from xrelay.placement.rules.candidate import HOST, Candidate
 from xrelay.placement.rules.rule import Rule, listed
@@ -86,19 +86,29 @@ class OpCallByKind(Rule):
 
 @dataclass(frozen=True)
 class OpPredicate(Rule):
-    """Each call that an engine supports, with the constants that it needs."""
+    """
+    Each call that an engine supports, with the constants that it needs, and what it supports of the calls that compute
+    others of constants for it alone, such as weights that are dequantised.
+    """
 
     name: str
     supports: Supports = field(repr=False)
 
     def candidates(self, graph: Graph, engine: str) -> list[Candidate]:
         found: list[Candidate] = []
+        alone: dict[int, int] = {}
+        """What is computed of constants for one user: with these."""
         for node in graph.nodes:
             op = node.op
             if op is None or not is_call(op):
                 continue
             if isinstance(self.supports(op, op.operand_types), Yes):
-                inside = 1 << node.index | graph.inputs[node.index] & graph.constants
+                inputs = graph.inputs[node.index]
+                inside = 1 << node.index | inputs & graph.constants
+                for index in members(inputs & ~graph.constants):
+                    inside |= alone.get(index, 0)
+                if inputs and not inputs & ~inside and graph.users[node.index].bit_count() == 1:
+                    alone[node.index] = inside
                 name = f"{self.name}.{node.label}"
                 found.append(Candidate(name, SubGraph(graph, inside), engine))
         return found

@@ -25,7 +25,7 @@ from xrelay.analysis.fusion.plan import (
     may_fuse,
     plan_fusion,
 )
-from xrelay.dialects.model_names import model_name
+from xrelay.dialects.model_names import location_names, model_name
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.runtime.files import write_files
 from xrelay.runtime.reading import read_source
@@ -76,10 +76,11 @@ def names_of(plan: FusionPlan, op: Operation) -> list[str]:
     """What `op` is known by: its number, the names of its results, and those of the model."""
     names = [f"#{plan.nodes[op].index}"]
     names.extend(result.name_hint for result in op.results if result.name_hint)
+    names.extend(location_names(op.location))
     location = op.location
     while isinstance(location, NameLoc):
-        names.append(location.desc.data)
         location = location.location
+        names.extend(location_names(location))
     return names
 
 

@@ -10,6 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
+from xrelay.dialects.model_names import joint_location
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_op
@@ -26,6 +27,8 @@ class Emitter:
 
     def __init__(self):
         self.ops: list[Operation] = []
+        self._located = 0
+        """How many of them stand for something already."""
 
     def __call__(self, op: Operation) -> SSAValue:
         """The result of a new operation."""
@@ -41,10 +44,12 @@ class Emitter:
         assert is_tensor_type(like.type)
         return self.constant(np.asarray(number, dtype_of(like.type.element_type)))
 
-    def located(self, source: Operation) -> list[Operation]:
-        """The operations, which stand for `source` in messages from now on."""
-        for op in self.ops:
-            op.location = source.location
+    def located(self, *sources: Operation) -> list[Operation]:
+        """The operations; those that are new since the last call stand for `sources` in messages from now on."""
+        location = joint_location(sources)
+        for op in self.ops[self._located :]:
+            op.location = location
+        self._located = len(self.ops)
         return self.ops
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import parser
-from placed import T, graph_of, program
+from placed import T, graph_of, nodes, program
 from texts import parsed
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
@@ -26,9 +26,13 @@ from xrelay.deep import with_deep_stack
 from xrelay.errors import CompileError
 from xrelay.numbering import numbered
 from xrelay.options import CompileOptions, OptionError
-from xrelay.own_costs import scaled, shares_of
+from xrelay.own_costs import OwnCosts, StepRule, scaled, steps_of
+from xrelay.placement.costs.cost import UNKNOWN, Cost
+from xrelay.placement.costs.database import Step
 from xrelay.placement.errors import PlacementError
+from xrelay.placement.graph.sub_graph import SubGraph
 from xrelay.placement.placing import Request
+from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placing import Settings, opened_database
 from xrelay.runtime.profile import StepTime
 from xrelay.runtime.signature import OpenTensor, StepSpec, UnknownDimensions
@@ -219,30 +223,58 @@ def steps(module: ModuleOp, graph: Any, *given: tuple[str, float]) -> list[StepT
     return found
 
 
-def test_times_of_steps_are_shared() -> None:
-    """By the arithmetic of operators; what belongs to none is spread over all."""
-    module = program("a = exp x\nb = nn.dense a a\nc = tanh b\nreturn c")
-    graph = graph_of(module)
-    places = {node.label: node.index for node in graph.nodes}
-    listed = steps(module, graph, ("a b", 16.2), ("c", 4.0), ("", 2.02))
-    found = shares_of(graph, listed)
-    # 1 + 16 operations of exp, 1 + 128 of the product.
-    exp, product, tanh = 16.2 * 17 / 146, 16.2 * 129 / 146, 4.0
-    grown = 1 + 2.02 / 20.2
-    assert found[places["exp"]] == pytest.approx(exp * grown)
-    assert found[places["nn.dense"]] == pytest.approx(product * grown)
-    assert found[places["tanh"]] == pytest.approx(tanh * grown)
-    assert sum(found) == pytest.approx(22.22) and len(found) == len(graph)
-    assert shares_of(graph, []) == [0.0] * len(graph) == shares_of(graph, listed[2:])
+DIAMOND = "a = exp x\nb = nn.dense a a\nc = tanh b\nd = nn.relu a\ne = add c d\nreturn e"
 
 
 @pytest.mark.parametrize(
-    ("shares", "total", "found"),
+    ("given", "expected"),
+    [
+        ([("a b", 2.0), ("c d e", 1.0)], {"a b": 2.0, "c d e": 1.0}),
+        # What has no step goes with all its users, or else with the last of its inputs.
+        ([("b", 2.0), ("d", 1.0), ("e", 4.0)], {"b": 2.0, "d": 1.0, "c e": 4.0, "a": None}),
+        ([("a", 2.0), ("b d", 1.0), ("e", 4.0)], {"a": 2.0, "b d": 1.0, "c e": 4.0}),
+        ([("a b c", 1.0), ("d", 2.0)], {"a b c": 1.0, "d e": 2.0}),
+        # Steps of one node, and those that need each other, are one.
+        ([("a b", 1.0), ("b", 2.0), ("c d e", 3.0)], {"a b": 3.0, "c d e": 3.0}),
+        ([("a", 1.0), ("b e", 2.0), ("c", 3.0), ("d", 1.0)], {"a": 1.0, "b c e": 5.0, "d": 1.0}),
+        ([("a b c d e", 1.0), ("", 9.0)], {"a b c d e": 1.0}),
+        ([], {}),
+    ],
+)
+def test_steps_of_own_code(
+    given: list[tuple[str, float]], expected: dict[str, float | None]
+) -> None:
+    module = program(DIAMOND)
+    graph = graph_of(module)
+    found = steps_of(graph, steps(module, graph, *given))
+    wanted = {nodes(graph, names): s for names, s in expected.items() if s is not None}
+    assert {each.nodes: each.seconds for each in found} == wanted
+
+
+def test_what_own_code_knows_the_costs_of() -> None:
+    """Whole steps, one or several, and no part of one."""
+    graph = graph_of(program(DIAMOND))
+    costs = OwnCosts([Step(nodes(graph, "a b"), 2.0), Step(nodes(graph, "c d e"), 1.0)])
+
+    def cost(names: str, engine: str = OWN) -> Cost:
+        return costs.estimate(Candidate("any", SubGraph(graph, nodes(graph, names)), engine))
+
+    assert cost("a b") == Cost(2.0, "profiled") and cost("a b c d e") == Cost(3.0, "profiled")
+    assert [cost(names) for names in ("a", "c d", "a b c")] == [UNKNOWN] * 3
+    assert cost("a b", "other") == UNKNOWN
+    listed = StepRule(costs.steps).candidates(graph, OWN)
+    assert costs.estimates(listed) == [Cost(2.0, "profiled"), Cost(1.0, "profiled")]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "total", "found"),
     [([1.0, 3.0], 8.0, [2.0, 6.0]), ([1.0, 3.0], 0.0, [0.0, 0.0]), ([0.0, 0.0], 5.0, [0.0, 0.0])],
 )
-def test_shares_add_up(shares: list[float], total: float, found: list[float]) -> None:
+def test_steps_add_up(seconds: list[float], total: float, found: list[float]) -> None:
     """To the whole, as long as there is something."""
-    assert scaled(shares, total) == found
+    made = scaled([Step(1 << i, each) for i, each in enumerate(seconds)], total)
+    assert [each.seconds for each in made] == found
+    assert [each.nodes for each in made] == [1, 2]
 
 
 # -- whole runs -------------------------------------------------------------------------------------

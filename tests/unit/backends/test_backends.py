@@ -458,3 +458,53 @@ def test_the_c_backend_where_object_files_do_not_load(monkeypatch: pytest.Monkey
     monkeypatch.setattr(c_source, "is_supported", lambda: False)
     with pytest.raises(BackendError, match="needs Linux on 64-bit x86"):
         find_backend("c")
+
+
+# -- weights that are quantised ---------------------------------------------------------------------
+
+QUANTIZED = """
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2x4xf32> {
+  %w = relay.constant dense<[[1, 2, 3], [4, 5, 6], [7, 8, 9], [-1, -2, -3]]> : tensor<4x3xi8>
+  %s = relay.constant dense<0.5> : tensor<f32>
+  %z = relay.constant dense<0> : tensor<i32>
+  %d = relay.qnn.dequantize %w, %s, %z : (tensor<4x3xi8>, tensor<f32>, tensor<i32>) -> tensor<4x3xf32>
+  %p = relay.nn.dense %x, %d : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  %r = relay.nn.relu %p : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %r : tensor<2x4xf32>
+}
+"""
+
+
+class Taking(NumpyBackend):
+    """Takes some operators."""
+
+    name = "taking"
+
+    def __init__(self, *operators: str):
+        super().__init__()
+        self.operators = operators
+
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        return Yes() if op.name.removeprefix("relay.") in self.operators else No("it does not")
+
+
+@pytest.mark.parametrize(
+    ("operators", "stay"),
+    [
+        (("qnn.dequantize", "nn.dense", "nn.relu"), True),
+        (("nn.relu",), True),  # Own code computes with integers.
+        (("nn.dense", "nn.relu"), False),  # They would be numbers at each run.
+        ((), True),
+    ],
+)
+def test_quantised_weights_stay_where_engines_know_them(
+    operators: tuple[str, ...], stay: bool
+) -> None:
+    program = module(QUANTIZED)
+    partition(program, find_backends([Taking(*operators)]))
+    assert ("relay.qnn.dequantize" in {op.name for op in program.walk()}) is stay
+    model = xrelay.compile(module(QUANTIZED), backends=[Taking(*operators)], cache=False)
+    x = np.array([[1, 2, 3], [0, -1, 2]], np.float32)
+    w = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9], [-1, -2, -3]]) * 0.5
+    (found,) = model.run({"x": x}).values()
+    np.testing.assert_allclose(found, np.maximum(x @ w.T, 0), rtol=1e-6)

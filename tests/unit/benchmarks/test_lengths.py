@@ -22,11 +22,11 @@ RESULT = Result(
 @pytest.mark.parametrize("name", CASES)
 def test_calls_have_all_open_dimensions(name: str):
     case = CASES[name]
-    assert set(case.axes) == {each.name for each in case.inputs}
+    assert set(case.axes) <= {each.name for each in case.inputs}
     for lengths in case.calls:
         for value in case.inputs:
             found = case.values_at(lengths)[value.name].shape
-            named = case.axes[value.name]
+            named = case.axes.get(value.name, {})
             wanted = [lengths[named[i]] if i in named else n for i, n in enumerate(value.shape)]
             assert list(found) == wanted
 
@@ -40,5 +40,5 @@ def test_tables_have_ratios_and_means():
     assert [cells[-2].strip() for cells in lines] == ["3.00", "0.75", "1.50"]
     text = page([RESULT])
     assert "| mlp_batches | 2 | 3 | 1.00 | 0.50 | 3.00 | 2.00 | 3.00 |" in text
-    assert "| mlp_batches | 2 | 1 | 3.0 | 2.5 |" in text
+    assert "| mlp_batches | 2 | 1 | 3.00 | 2.50 | 1.20 |" in text
     assert "Threads: 2. Geometric means: 1.41 times the time of static programs, 1.50 times" in text

@@ -31,11 +31,11 @@ from xrelay.placement.costs.cost import (
     TableCosts,
     invalid,
 )
-from xrelay.placement.costs.database import SCHEMA, Database, Failure, Measurement
+from xrelay.placement.costs.database import BORDER, SCHEMA, Database, Failure, Measurement, Step
 from xrelay.placement.costs.job import ByName, WrongMachine, parsed, text_of, work_of
 from xrelay.placement.costs.key import Key, Machine, engine_version
 from xrelay.placement.costs.measured import Engine, MeasuredCosts, RecordedCosts
-from xrelay.placement.costs.model import EngineModel, ModelCosts, fitted
+from xrelay.placement.costs.model import EngineModel, FittedCosts, ModelCosts, fitted
 from xrelay.placement.costs.ray_executor import RayExecutor
 from xrelay.placement.costs.timing import interval, measure
 from xrelay.placement.costs.workers import WorkerExecutor, WorkerLost
@@ -117,6 +117,18 @@ def test_work_counts_constants() -> None:
     function = extract(part(graph_of(program(text)), "a"), "f").function
     assert work_of(function) == (2 * 4 * 4 * 4, 3 * 64)
     assert ModelCosts({}).work(part(graph_of(program(text)), "a w")) == work_of(function)
+
+
+def test_models_follow_what_is_measured() -> None:
+    """They are fitted anew each time that candidates are asked for."""
+    known: list[tuple[str, Measurement]] = []
+    costs = FittedCosts(lambda: known)
+    asked = [candidate("a"), candidate("a b")]
+    assert costs.estimates(asked) == ModelCosts({}).estimates(asked)
+    known.append(("numpy", MEASUREMENT))
+    after = costs.estimates(asked)
+    assert after == ModelCosts({"numpy": fitted([MEASUREMENT])}).estimates(asked)
+    assert after != ModelCosts({}).estimates(asked) and costs.estimate(asked[0]) == after[0]
 
 
 def test_borders() -> None:
@@ -210,7 +222,49 @@ def test_database_keeps_records(tmp_path: Path) -> None:
     again.add(other, "abs", MEASUREMENT)
     assert again.find([other]) == {other.text: MEASUREMENT}
     assert again.counts() == {"measurements": 2, "failures": 0}
-    assert sorted(again.measurements()) == [("one", MEASUREMENT), ("two", MEASUREMENT)]
+    elsewhere = replace(HERE, threads=2)
+    again.add(replace(KEY, machine=elsewhere), "abs", replace(MEASUREMENT, samples=9))
+    again.add(replace(KEY, function="border"), BORDER, MEASUREMENT)
+    assert sorted(again.measurements(HERE)) == [("one", MEASUREMENT), ("two", MEASUREMENT)]
+    assert again.measurements(elsewhere) == [("one", replace(MEASUREMENT, samples=9))]
+
+
+def test_database_keeps_steps(tmp_path: Path) -> None:
+    database = Database(tmp_path / "costs.db")
+    assert database.steps(KEY) == []
+    listed = [Step(1 << 200 | 5, 0.25), Step(2, 0.0)]
+    database.add_steps(KEY, [Step(7, 1.0)] * 3)
+    database.add_steps(KEY, listed)
+    again = Database(tmp_path / "costs.db")
+    assert again.steps(KEY) == listed
+    assert again.steps(replace(KEY, function="other")) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("nodes = 'none'", "has steps that cannot be read: invalid literal"),
+        ("seconds = -1", "a step in the database '.*': the cost is -1.0, expected 0 or more"),
+    ],
+)
+def test_damaged_steps(tmp_path: Path, change: str, message: str) -> None:
+    database = Database(tmp_path / "costs.db")
+    database.add_steps(KEY, [Step(7, 1.0)])
+    changed(database.path, f"UPDATE steps SET {change}")
+    with pytest.raises(PlacementError, match=message):
+        database.steps(KEY)
+
+
+def test_databases_of_the_first_schema_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "costs.db"
+    Database(path).add(KEY, "abs", MEASUREMENT)
+    changed(path, "DROP TABLE steps")
+    changed(path, "UPDATE meta SET schema = 1")
+    database = Database(path)
+    database.add_steps(KEY, [Step(7, 1.0)])
+    assert database.find([KEY]) == {KEY.text: MEASUREMENT}
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT schema FROM meta").fetchall() == [(SCHEMA,)]
 
 
 def changed(path: Path, statement: str) -> None:
@@ -223,10 +277,13 @@ def changed(path: Path, statement: str) -> None:
     [
         (
             f"UPDATE meta SET schema = {SCHEMA + 1}",
-            "has schema 2, expected 1: a newer version of xrelay",
+            f"has schema {SCHEMA + 1}, expected {SCHEMA}: a newer version of xrelay",
         ),
-        ("UPDATE meta SET schema = 'old'", "has schema old, expected 1$"),
-        ("DROP TABLE failures", "has the tables measurements, meta, expected those of a database"),
+        ("UPDATE meta SET schema = 'old'", f"has schema old, expected {SCHEMA}$"),
+        (
+            "DROP TABLE failures",
+            "has the tables measurements, meta, steps, expected those of a database",
+        ),
     ],
 )
 def test_other_databases_are_refused(tmp_path: Path, statement: str, message: str) -> None:

@@ -12,7 +12,6 @@ from placed import graph_of, program
 from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import Backend, BackendError
 from xrelay.backends.numpy import NumpyBackend
-from xrelay.own_costs import scaled
 from xrelay.placement.costs.borders import AT_HOST, IMAGES, Line, Place
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.crossings import (
@@ -68,11 +67,6 @@ def test_what_a_border_costs(first: float | None, start: float | None, expected:
         None if start is None else clock.taking(start),
     )
     assert crossing_seconds(runs, 0.0, clock) == pytest.approx(expected)
-
-
-def test_shares_add_up_to_what_the_common_clock_says() -> None:
-    assert scaled([1.0, 3.0], 8.0) == [2.0, 6.0]
-    assert scaled([0.0, 0.0], 8.0) == [0.0, 0.0]
 
 
 @dataclass(frozen=True)

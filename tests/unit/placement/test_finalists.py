@@ -19,14 +19,14 @@ from xrelay.finalists import apply_data, distinct_plans, handed_over, plans_to_t
 from xrelay.options import CompileOptions, silent
 from xrelay.partitioned import compiler_of, partition
 from xrelay.placement.confirmation import Run
-from xrelay.placement.costs.cost import Cost, Estimator
+from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.placing import Placement, Request, place
 from xrelay.placement.refining import Groups
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.defaults import OWN_KERNELS
-from xrelay.priority import priority_placement
+from xrelay.priority import priority_placement, priority_regions
 from xrelay.sources import Source
 from xrelay.whole_runs import WholeRuns, confirmed, refined, rounds
 
@@ -105,8 +105,12 @@ def functions(ops: Sequence[Operation]) -> list[tuple[str, list[str]]]:
 def test_priority_order_is_that_of_the_passes() -> None:
     for backends in ([First(), Second()], [Second(), First()], [Second()]):
         source, engines, placement = placed(backends)
-        priority = priority_placement(placement, source.module, engines.backends, OPTIONS, Cheap())
+        graph = placement.graph
+        regions = priority_regions(source.module, graph, engines.backends, OPTIONS)
+        priority = priority_placement(placement, regions, Cheap().estimates(regions))
         assert priority is not None
+        for wrong in (UNKNOWN, invalid("it crashes")):
+            assert priority_placement(placement, regions, [wrong, *[FREE] * 9]) is None
         plan = plans_to_try(placement, engines, HERE, priority)["priority"]
         apply_data(source.module, plan, engines.backends, OPTIONS)
         expected = program(NET)

@@ -23,6 +23,7 @@ from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.job import numbers
+from xrelay.placement.costs.job import weights as seeded_weights
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.extraction import extract
 from xrelay.placement.graph.onnx_parts import onnx_part
@@ -229,7 +230,7 @@ def test_what_has_the_form_of_nodes() -> None:
         original = part_of(with_label(found, label))[1]
         return None if original is None else [n.op_type for n in original.model().graph.node]
 
-    assert nodes_of(quantised_ones, "nn.conv2d") == ["DequantizeLinear", "Conv"]
+    assert nodes_of(quantised_ones, "qnn.dequantize+nn.conv2d") == ["DequantizeLinear", "Conv"]
     # What computes the shape from the input of the model is a constant of the region.
     assert nodes_of(quantised_ones, "nn.relu+reshape") == ["Identity", "Relu", "Reshape"]
     assert nodes_of(others, "split") == ["Split"]
@@ -304,11 +305,11 @@ def test_weights_in_files_and_in_none(tmp_path: Path) -> None:
     (result,) = session.run(None, {"a": np.zeros((1, 2, 3, 3), np.float32)})
     np.testing.assert_array_equal(result, np.broadcast_to(bias, (1, 2, 3, 3)))
 
-    large = part_of(with_label(candidates(quantised()), "nn.conv2d"))[1]
+    large = part_of(with_label(candidates(quantised()), "qnn.dequantize+nn.conv2d"))[1]
     assert large is not None
     empty = large.model(weights=False)
     assert {t.name for t in empty.graph.initializer if not t.raw_data} == {"w"}
-    fill_weights(empty, numbers)
+    fill_weights(empty, seeded_weights)
     names = {t.name: numpy_helper.to_array(t) for t in empty.graph.initializer}
     assert names["w"].shape == (8, 3, 3, 3) and names["w"].dtype == np.int8 and names["w"].any()
 
@@ -323,7 +324,7 @@ def test_scales_are_no_weights() -> None:
         scales=np.full(80, 0.5, np.float32),
         zeros=np.zeros(80, np.int8),
     )
-    original = part_of(with_label(candidates(network), "nn.conv2d"))[1]
+    original = part_of(with_label(candidates(network), "qnn.dequantize+nn.conv2d"))[1]
     assert original is not None
     tensors = original.model(weights=False).graph.initializer
     assert [t.name for t in tensors if not t.raw_data] == ["w"]
@@ -380,6 +381,6 @@ def test_initializers_are_no_inputs_of_a_part(version: int, written: int) -> Non
     """Which they are before version 4 of the format."""
     network = quantised()
     network.ir_version = version
-    original = part_of(with_label(candidates(network), "nn.conv2d"))[1]
+    original = part_of(with_label(candidates(network), "qnn.dequantize+nn.conv2d"))[1]
     assert original is not None
     assert original.model().ir_version == written

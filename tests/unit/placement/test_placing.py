@@ -19,7 +19,7 @@ from xrelay.interpreters.relay import interpret
 from xrelay.placement.apply_placement import ApplyPlacementPass, apply_plan
 from xrelay.placement.confirmation import confirm, upper_limit
 from xrelay.placement.costs.borders import AT_HOST, BorderTable, Line, Place
-from xrelay.placement.costs.cost import Cost, Estimator, FunctionCosts
+from xrelay.placement.costs.cost import UNKNOWN, Cost, Estimator, FunctionCosts
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.explain import explanation, explanation_data, explanation_text
@@ -207,6 +207,50 @@ def test_only_what_good_plans_take_is_measured() -> None:
     found = place(graph_of(program(NET)), RULES, measured, usual=Guess())
     assert found.outcome.plans[0].cost == 7.5
     assert 0 < measured.asked < len(found.candidates)
+
+
+def test_who_knows_all_that_was_measured_asks_for_nothing() -> None:
+    """Guesses follow what is measured, and joined regions come late: in the end both see the same candidates."""
+    known: dict[Candidate, Cost] = {}
+
+    class Measured(Sums):
+        def estimate(self, candidate: Candidate) -> Cost:
+            known[candidate] = replace(super().estimate(candidate), source="measured")
+            return known[candidate]
+
+    class Guess(Sums):
+        """Too good, and the less so the more is known."""
+
+        def estimate(self, candidate: Candidate) -> Cost:
+            guess = super().estimate(candidate)
+            assert guess.seconds is not None
+            share = len(known) / (1 + len(known))
+            return known.get(candidate, Cost(guess.seconds * share, "model"))
+
+    graph, first, second = graph_of(program(NET)), Measured(), Measured()
+    found = place(graph, RULES, first, usual=Guess())
+    assert first.asked == len(known) > 0
+    again = place(graph, RULES, second, usual=Guess())
+    assert second.asked == 0
+    assert engines(again) == engines(found)
+
+
+def test_what_nobody_knows_is_asked_once() -> None:
+    """And stays what the model says: there was no time to measure it."""
+
+    class Guess(Sums):
+        def estimate(self, candidate: Candidate) -> Cost:
+            return replace(super().estimate(candidate), source="model")
+
+    class Late(Sums):
+        def estimate(self, candidate: Candidate) -> Cost:
+            super().estimate(candidate)
+            return UNKNOWN
+
+    late = Late()
+    found = place(graph_of(program(NET)), RULES, late, usual=Guess())
+    assert found.outcome.plans[0].cost == 7.5
+    assert 0 < late.asked < len(found.candidates)
 
 
 def test_each_engine_alone_is_measured() -> None:

@@ -25,7 +25,7 @@ from xrelay.interpreters.constants import constant_array
 from xrelay.placement.costs import workers
 from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, FirstKnown, TableCosts, invalid
 from xrelay.placement.costs.database import Database
-from xrelay.placement.costs.job import ByName, filled, numbers, parsed, text_of
+from xrelay.placement.costs.job import ByName, filled, numbers, parsed, text_of, weights
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import Engine, MeasuredCosts, RecordedCosts
 from xrelay.placement.costs.ray_executor import RayExecutor
@@ -141,7 +141,7 @@ def test_models_get_numbers_for_weights() -> None:
     made = filled(helper.make_model(graph).SerializeToString())
     assert made is not None
     found = [numpy_helper.to_array(each) for each in ModelProto.FromString(made).graph.initializer]
-    wanted = numbers(RegionTensor((9, 9), np.dtype(np.float32)))
+    wanted = weights(RegionTensor((9, 9), np.dtype(np.float32)), 0)
     assert np.array_equal(found[0], wanted)
     assert np.array_equal(found[1], np.arange(9, dtype=np.float32))
 
@@ -151,15 +151,35 @@ def test_large_constants_travel_by_type() -> None:
     build = RegionBuilder()
     weight = np.arange(2000.0).reshape(40, 50)
     x = build.input(np.zeros((40, 50), np.float64))
-    function = build.function([build.op(AddOp(x, build.constant(weight)))])
+    first = build.op(AddOp(x, build.constant(weight)))
+    function = build.function([build.op(AddOp(first, build.constant(weight + 1)))])
     text = text_of(function)
-    assert len(text) < 1000
+    assert len(text) < 1500
     again = parsed(text)
     assert isinstance(again, func.FuncOp) and again.sym_name.data == "region"
-    (constant,) = (op for op in again.body.block.ops if isinstance(op, ConstantOp))
-    assert constant.result.type == build.block.args[0].type
-    wanted = numbers(RegionTensor((40, 50), np.dtype(np.float64)))
-    assert np.array_equal(constant_array(constant), wanted)
+    one, two = (op for op in again.body.block.ops if isinstance(op, ConstantOp))
+    assert one.result.type == two.result.type == build.block.args[0].type
+    arrays = constant_array(one), constant_array(two)
+    assert not np.array_equal(*arrays), "engines keep equal weights once"
+    again = parsed(text)
+    assert all(
+        np.array_equal(constant_array(op), array)
+        for op, array in zip(
+            (op for op in again.body.block.ops if isinstance(op, ConstantOp)), arrays, strict=True
+        )
+    )
+
+
+def test_weights_keep_the_size_of_values() -> None:
+    """Of a product or convolution with them, whatever the number of its terms; integers are as inputs."""
+    tensor = RegionTensor((8, 40, 5, 5), np.dtype(np.float32))
+    made = weights(tensor, 3)
+    assert made.dtype == np.float32 and made.std() == pytest.approx((2 / 1000) ** 0.5, rel=0.05)
+    assert not np.array_equal(made, weights(tensor, 4)) and np.array_equal(made, weights(tensor, 3))
+    bytes_ = RegionTensor((3, 4), np.dtype(np.int8))
+    assert np.array_equal(weights(bytes_, 5), numbers(bytes_, 5))
+    assert weights(RegionTensor((), np.dtype(np.float32)), 0).shape == ()
+    assert weights(RegionTensor((0, 3), np.dtype(np.float32)), 0).shape == (0, 3)
 
 
 # -- the program of a worker ------------------------------------------------------------------------

@@ -129,6 +129,7 @@ class Combiner(ABC):
         """Makes one operator of some, and one of each layer of equal operators after them."""
         emit = Emitter()
         value = self.combined(emit, branches)
+        emit.located(*branches)
         tails = branches
         while (layer := next_layer(tails)) is not None:
             operands = [value]
@@ -137,9 +138,10 @@ class Combiner(ABC):
                     break
                 operands.insert(1 - layer.index, self.other_operand(emit, layer, tails))
             value = emit(self.widened(layer.ops[0], operands, branches))
+            emit.located(*layer.ops)
             tails = layer.ops
         parts = self.parts(emit, value, tails, branches)
-        hoist.insert(emit.located(branches[0]))
+        hoist.insert(emit.located(*tails))
         for tail, part in zip(tails, parts, strict=True):
             part.name_hint = tail.results[0].name_hint
             tail.results[0].replace_all_uses_with(part)
