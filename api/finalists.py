@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import reduce
+from itertools import combinations
+from typing import Any, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -18,9 +20,10 @@ from xrelay.partitioned import compile_partition, compiler_of
 from xrelay.placement.apply_placement import apply_plan
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.dataflow import Graph
+from xrelay.placement.graph.index_set import index_set, members
 from xrelay.placement.graph.origin import Origin
 from xrelay.placement.placing import Placement, restricted
-from xrelay.placement.plan_file import plan_data, plan_of_data
+from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data, plan_of_data
 from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.transforms.partition_graph import hand_over
@@ -44,12 +47,43 @@ def plans_to_try(
     return found
 
 
+def plans_at_once(
+    placement: Placement, plans: Mapping[str, Mapping[str, Any]], threads: int
+) -> dict[str, dict[str, Any]]:
+    """The best plans with regions that run at once, where there are threads for that, by their names."""
+    names = ("plan 1", "refined") if threads > 1 else ()
+    made = {name: side_by_side(placement, plans[name]) for name in names if name in plans}
+    return {f"{name}, side by side": each for name, each in made.items() if each is not None}
+
+
+def side_by_side(placement: Placement, plan: Mapping[str, Any]) -> dict[str, Any] | None:
+    """
+    A plan of a placement whose regions that need nothing of each other run at once, on threads of their own; None where
+    there are no such regions.
+    """
+    downstream = placement.graph.downstream
+    engines: list[tuple[bool, int, int]] = []
+    for region in plan["regions"]:
+        if region["engine"] == HOST:
+            continue
+        inside = index_set(node["index"] for node in region["nodes"])
+        after = reduce(int.__or__, map(downstream.__getitem__, members(inside)), 0)
+        engines.append((region["engine"] == OWN, inside, after))
+    for (is_own, one, after_one), (other_is_own, other, after_other) in combinations(engines, 2):
+        # Regions of own code that touch are one, and others of it are quick to start.
+        if not (is_own and other_is_own) and not (after_one & other or after_other & one):
+            return {**plan, SIDE_BY_SIDE: True}
+    return None
+
+
 def distinct_plans(plans: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """For each plan the first one that hands over the same regions: itself, when it is the first."""
+    """For each plan the first one that hands over the same regions in the same way: itself, when it is the first."""
+    keys = {
+        name: (plan.get(SIDE_BY_SIDE, False), handed_over(plan)) for name, plan in plans.items()
+    }
     found: dict[str, str] = {}
-    for name, plan in plans.items():
-        regions = handed_over(plan)
-        equal = (each for each in found.values() if handed_over(plans[each]) == regions)
+    for name, key in keys.items():
+        equal = (each for each in found.values() if keys[each] == key)
         found[name] = next(equal, name)
     return found
 
@@ -110,6 +144,7 @@ def planned_model(
     Raises DiagnosticException for a plan that is for something else, and for what an engine cannot compile.
     """
     onnx = apply_data(module, data, engines.backends, options, origin)
+    at_once = isinstance(data, Mapping) and cast(Mapping[str, object], data).get(SIDE_BY_SIDE)
     return compile_partition(
         module,
         name,
@@ -119,4 +154,5 @@ def planned_model(
         fallback=fallback,
         progress=progress,
         onnx=onnx,
+        side_by_side=bool(at_once),
     )

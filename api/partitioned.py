@@ -12,7 +12,7 @@ the same time, and engines read and write it in place where they can.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -24,13 +24,14 @@ from xdsl.passes import ModulePass
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.analysis.facts.names import operation_text
+from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.analysis.facts.ports import entry_function, ports
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY, Yes
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
-from xrelay.backends.regions import compile_region, region_text
+from xrelay.backends.regions import compile_region, region_operators, region_text
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, run_passes, tensor_spec
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
@@ -65,8 +66,8 @@ from xrelay.transforms.simplify_inference import SimplifyInferencePass
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-CompileNative = Callable[[ModuleOp], Model]
-"""xrelay's own compiler, for a module with one function `main`."""
+CompileNative = Callable[[ModuleOp, int], Model]
+"""xrelay's own compiler, for a module with one function `main`, and so many threads."""
 
 
 def find_backends(names: Sequence[str | Backend]) -> tuple[Backend, ...]:
@@ -202,11 +203,15 @@ class PartitionedCompiler:
     progress: Progress = silent
     onnx: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     """What regions were in the ONNX model that the program comes from, by the names of their functions."""
+    side_by_side: bool = False
+    """Whether regions that need nothing of each other run at once, and share the threads."""
     slots: list[Slot] = field(default_factory=list[Slot])
     places: dict[SSAValue, tuple[int, ...]] = field(default_factory=dict[SSAValue, tuple[int, ...]])
     """The slots of the tensors of each value."""
     constants: dict[int, Array] = field(default_factory=dict[int, Array])
     steps: list[RegionStep] = field(default_factory=list[RegionStep])
+    regions: dict[str, func.FuncOp] = field(default_factory=dict[str, func.FuncOp])
+    """The functions of the steps, by name."""
 
     def run(self) -> PartitionedModel:
         """
@@ -230,6 +235,9 @@ class PartitionedCompiler:
                 returned = [slot for value in op.arguments for slot in self.places[value]]
             else:
                 self.visit(op, functions)
+        threads = self.schedule()
+        for step, count in zip(self.steps, threads, strict=True):
+            self.compile_step(step, count)
         target = named_target(self.options.target)
         signature = Signature(
             symbol_name(self.name),
@@ -277,38 +285,78 @@ class PartitionedCompiler:
         name, compiler = function.sym_name.data, compiler_of(function)
         if function.is_declaration:
             raise CompileError(f"@{name} is called, but only declared")
-        self.progress(f"compile {name}")
         reads = tuple(slot for value in op.arguments for slot in self.places[value])
         for result in op.results:
             self.places[result] = self.new_slots(result.type)
         writes = tuple(slot for result in op.results for slot in self.places[result])
-        step = RegionStep(name, compiler, region_text(function), _unset, reads, writes)
-        self.steps.append(step)
-        if compiler == DEFAULT:
-            step.run = self.native_region(function)
+        described = region_text(function)
+        stage = len(self.steps)
+        self.steps.append(RegionStep(name, compiler, described, _unset, reads, writes, stage))
+        self.regions[name] = function
+
+    def schedule(self) -> list[int]:
+        """
+        Puts the steps into stages, and in the order of these; the threads of each. Side by side, a stage has the steps
+        behind equally many others, as many as there are threads at most, and those with the most arithmetic get what
+        does not divide.
+        """
+        threads = self.options.threads
+        if not self.side_by_side or threads == 1:
+            return [threads] * len(self.steps)
+        depths: dict[int, int] = {}
+        by_depth: dict[int, list[RegionStep]] = {}
+        for step in self.steps:
+            depth = 1 + max((depths[slot] for slot in step.reads if slot in depths), default=-1)
+            depths.update(dict.fromkeys(step.writes, depth))
+            by_depth.setdefault(depth, []).append(step)
+        self.steps, shares, stage = [], [], 0
+        for _, together in sorted(by_depth.items()):
+            for begin in range(0, len(together), threads):
+                some = together[begin : begin + threads]
+                work = {each.name: self.work_of(each) for each in some}
+                most = sorted(some, key=lambda each: -work[each.name])[: threads % len(some)]
+                for each in some:
+                    each.stage = stage
+                    self.steps.append(each)
+                    shares.append(threads // len(some) + (each in most))
+                stage += 1
+        return shares
+
+    def work_of(self, step: RegionStep) -> int:
+        """The arithmetic of a step."""
+        return sum(operation_count(op) for op in region_operators(self.regions[step.name]))
+
+    def compile_step(self, step: RegionStep, threads: int) -> None:
+        """Compiles the region of a step for so many threads."""
+        self.progress(f"compile {step.name}")
+        function = self.regions[step.name]
+        if step.backend == DEFAULT:
+            step.run = self.native_region(function, threads)
             return
-        backend = next((each for each in self.backends if each.name == compiler), None)
+        backend = next((each for each in self.backends if each.name == step.backend), None)
         if backend is None:
-            raise CompileError(f"{step.described} is for backend '{compiler}', which is not given")
+            raise CompileError(
+                f"{step.described} is for backend '{step.backend}', which is not given"
+            )
         # The backend may rewrite what it gets.
         region = function.clone()
         ModuleOp([region])
         try:
-            options = RegionOptions(self.options.threads, self.onnx.get(name))
+            options = RegionOptions(threads, self.onnx.get(step.name))
             step.run = compile_region(backend, region, options)
         except (Exception, SystemExit) as error:
-            problem = f"{step.described} cannot be compiled by backend '{compiler}': {error}"
+            problem = f"{step.described} cannot be compiled by backend '{step.backend}': {error}"
             if not self.fallback:
                 raise BackendError(problem) from error
             step.failures.append(str(error))
-            step.run = self.native_region(function)
+            step.run = self.native_region(function, threads)
             return
         if self.fallback:
-            step.fallback = lambda: self.native_region(function)
+            step.fallback = lambda: self.native_region(function, threads)
 
-    def native_region(self, function: func.FuncOp) -> RunRegion:
+    def native_region(self, function: func.FuncOp, threads: int) -> RunRegion:
         """A region compiled by xrelay's own code generator."""
-        model = self.native(as_program(function))
+        model = self.native(as_program(function), threads)
 
         def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
             model.run_into(inputs, outputs)
@@ -319,11 +367,11 @@ class PartitionedCompiler:
         """Places what lies between steps in a workspace; its size in bytes."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
-        for number, step in enumerate(self.steps):
+        for step in self.steps:
             for slot in step.writes:
-                first[slot] = last[slot] = number
+                first[slot] = last[slot] = step.stage
             for slot in step.reads:
-                last[slot] = number
+                last[slot] = step.stage
         inner = [slot for slot in first if slot not in returned]
         lifetimes = [
             Lifetime(self.slots[slot].spec.size, first[slot], last[slot]) for slot in inner
@@ -357,22 +405,25 @@ def compile_partition(
     fallback: bool = False,
     progress: Progress = silent,
     onnx: Mapping[str, bytes] | None = None,
+    side_by_side: bool = False,
 ) -> PartitionedModel:
     """
     The model that a partitioned module, which is used up, describes. `cache` is about the code of
-    what no backend takes; `onnx` has regions in the form in which they were in an ONNX model.
+    what no backend takes; `onnx` has regions in the form in which they were in an ONNX model. `side_by_side` lets regions
+    that need nothing of each other run at once, on threads of their own.
 
     Raises DiagnosticException for what a user can mend.
     """
     if options.profile:
         raise CompileError("profile is for models that run in one engine, not with backends")
 
-    def native(program: ModuleOp) -> Model:
-        place = cache_place(program, None, options) if cache else None
-        return load_or_compile(place, lambda: compile_code(program, name, options), silent)
+    def native(program: ModuleOp, threads: int) -> Model:
+        own = replace(options, threads=threads)
+        place = cache_place(program, None, own) if cache else None
+        return load_or_compile(place, lambda: compile_code(program, name, own), silent)
 
     return PartitionedCompiler(
-        module, name, backends, options, native, fallback, progress, onnx or {}
+        module, name, backends, options, native, fallback, progress, onnx or {}, side_by_side
     ).run()
 
 

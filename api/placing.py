@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xrelay.backends.base import Backend
 from xrelay.engines import Engines
 from xrelay.errors import CompileError
-from xrelay.finalists import distinct_plans, planned_model, plans_to_try
+from xrelay.finalists import distinct_plans, planned_model, plans_at_once, plans_to_try
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.own_costs import StepRule, own_costs
 from xrelay.placement.confirmation import TURNS, Verdict
@@ -137,6 +137,7 @@ def find_placement(
     if settings.refine_seconds > 0:
         better = refined(placement, whole, engines, machine, settings.refine_seconds, progress)
         plans |= {} if better is None else {"refined": better}
+    plans |= plans_at_once(placement, plans, options.threads)
     finalists = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
     if not settings.is_confirmed or len(finalists) == 1:
         plan = plan_data(placement, machine, engines.facts())

@@ -11,6 +11,7 @@ in one process.
 """
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -112,6 +113,9 @@ def run_network(
     shipped = best
     if "plan 1" in samples and upper_limit(samples["plan 1"], samples[best], 0.05) < 1:
         shipped = "plan 1"
+    for each, taken in sorted(seconds.items()):
+        told = f", predicted {1e3 * plans[each]['seconds']:.3f}" if each in placed.plans else ""
+        print(f"{name}, {each}: {1e3 * taken:.3f} ms{told}", file=sys.stderr)
     outcome = placed.placement.outcome
     return Row(
         name,
@@ -140,7 +144,7 @@ def runs_of(
         try:
             models[name] = planned(path, plans[name], engines, options)
         except DiagnosticException as error:
-            print(f"{name} is left out: {error}")
+            print(f"{name} is left out: {error}", file=sys.stderr)
     if "priority" not in firsts:
         models["priority"] = compile_partitioned(path, None, options, engines.given)
     inputs = example_inputs(next(iter(models.values())))

@@ -10,7 +10,7 @@ Placements as files, to be read, compared, changed and applied.
                   "nested": [{"attributes": {"Composite": …}, "nodes": [3, 4], "nested": []}]}]}
 
 `index` is the number of a node in the graph of `main`; `op` says what is expected there. Regions of own code, and what
-the host does, are listed as well.
+the host does, are listed as well. With `"side_by_side": true` regions that need nothing of each other run at once.
 """
 
 import json
@@ -31,6 +31,8 @@ from xrelay.runtime.reading import read_source
 
 FORMAT = "xrelay placement 1"
 """The value of `format`."""
+SIDE_BY_SIDE = "side_by_side"
+"""Says whether regions that need nothing of each other run at once; they do not where it is missing."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,9 @@ def plan_of_data(data: object, graph: Graph) -> PlanFile:
         raise PlacementError(
             "the plan is for another model: operators, shapes or attributes differ"
         )
+    at_once = plan.get(SIDE_BY_SIDE, False)
+    if not isinstance(at_once, bool):
+        raise PlacementError(f"'{SIDE_BY_SIDE}' is {at_once!r}, expected true or false")
     engines = {
         name: _facts(each, f"engines.{name}")
         for name, each in _mapping(plan.get("engines"), "'engines'").items()

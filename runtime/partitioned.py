@@ -1,11 +1,23 @@
-"""Models whose parts run in several engines, one after the other."""
+"""
+Models whose parts run in several engines.
+
+    step 0 ──┬─ step 1 (threads 1) ─┬── step 3
+             └─ step 2 (threads 1) ─┘
+    stage 0        stage 1              stage 2
+
+Stages run one after the other. The steps of a stage need nothing of each other, and run at once, each on threads of
+its own; as a rule each step is a stage.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
 from threading import Lock
 from typing import Any, TypeAlias, cast
 
@@ -50,6 +62,8 @@ class RegionStep:
     """The slots of its inputs."""
     writes: tuple[int, ...]
     """The slots of its outputs."""
+    stage: int
+    """When it runs: in order, and at the same time as others of the stage."""
     fallback: Callable[[], RunRegion] | None = None
     """Makes what runs the region when the engine fails."""
     failures: list[str] = field(default_factory=list[str])
@@ -85,7 +99,7 @@ class PartitionedModel:
     ):
         """
         `inputs` and `outputs` are the slots of what the signature names. Several outputs may be the
-        same one.
+        same one. Steps are in the order of their stages.
         """
         self.signature = signature
         self.steps = tuple(steps)
@@ -94,6 +108,13 @@ class PartitionedModel:
         self._constants = {slot: contiguous(array) for slot, array in constants.items()}
         self._idle: deque[npt.NDArray[np.uint8]] = deque()
         """Workspaces that no run uses."""
+        self.stages = tuple(tuple(each) for _, each in groupby(self.steps, lambda step: step.stage))
+        """The regions that run at once, in order."""
+
+    @cached_property
+    def _beside(self) -> ThreadPoolExecutor:
+        """Runs the steps of a stage but the first."""
+        return ThreadPoolExecutor(max(map(len, self.stages)) - 1)
 
     def __repr__(self) -> str:
         engines = ", ".join(dict.fromkeys(step.backend for step in self.steps)) or "none"
@@ -126,10 +147,11 @@ class PartitionedModel:
                 self.signature.workspace_bytes, f"the workspace of model '{self.signature.name}'"
             )
         try:
-            for step in self.steps:
-                self._run_step(step, arrays, workspace)
+            for stage in self.stages:
+                self._run_stage(stage, arrays, workspace)
                 if after_step is not None:
-                    after_step(step)
+                    for step in stage:
+                        after_step(step)
         finally:
             self._idle.append(workspace)
         results: dict[str, Array] = {}
@@ -141,6 +163,25 @@ class PartitionedModel:
             results[spec.name] = restored(array, spec.dtype)
             seen.add(slot)
         return results
+
+    def _run_stage(
+        self,
+        stage: Sequence[RegionStep],
+        arrays: dict[int, Array],
+        workspace: npt.NDArray[np.uint8],
+    ) -> None:
+        """Runs the steps of a stage at once. The workspace is free for others only when all are done."""
+        first, *others = stage
+        if not others:
+            self._run_step(first, arrays, workspace)
+            return
+        beside = [self._beside.submit(self._run_step, each, arrays, workspace) for each in others]
+        try:
+            self._run_step(first, arrays, workspace)
+        finally:
+            errors = [each.exception() for each in beside]
+        for error in filter(None, errors):
+            raise error
 
     def _run_step(
         self, step: RegionStep, arrays: dict[int, Array], workspace: npt.NDArray[np.uint8]

@@ -147,7 +147,8 @@ def run_of_steps(regions: Sequence[CompiledRegion], elements: int) -> Callable[[
     # What lies between two steps is in the workspace.
     slots = [Slot(spec, 0 if 0 < i < count else None) for i in range(count + 1)]
     steps = [
-        RegionStep(f"step{i}", "", "", region, (i,), (i + 1,)) for i, region in enumerate(regions)
+        RegionStep(f"step{i}", "", "", region, (i,), (i + 1,), i)
+        for i, region in enumerate(regions)
     ]
     inputs = (TensorSpec("x", spec.shape, spec.dtype),)
     outputs = (TensorSpec("y", spec.shape, spec.dtype),)

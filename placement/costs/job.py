@@ -14,7 +14,7 @@ import numpy as np
 from onnx import ModelProto
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.parser import Parser
 
 from xrelay.analysis.facts.operation_count import operation_count
@@ -30,6 +30,7 @@ from xrelay.backends.regions import (
     region_outputs,
 )
 from xrelay.dialects.core.blob import BlobAttr
+from xrelay.dialects.core.dense import stored_once
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
@@ -158,9 +159,21 @@ def parsed(text: str) -> func.FuncOp:
     return next(op for op in module.ops if isinstance(op, func.FuncOp))
 
 
+VECTOR_BYTES = 1 << 16
+"""Vectors of up to so many bytes are in a text: scales and zero points decide what an engine can do."""
+
+
 def text_of(function: func.FuncOp) -> str:
-    """A function as text, in a module of its own."""
-    return str(ModuleOp([function.clone()]))
+    """A function as text, in a module of its own, with the elements of vectors and of small constants."""
+    copy = function.clone()
+    for op in walk(copy):
+        if not isinstance(op, ConstantOp) or not isinstance(op.value, BlobAttr):
+            continue
+        data, type_ = op.value.data.data, op.result.type
+        if data is not None and type_.get_num_dims() == 1 and len(data) <= VECTOR_BYTES:
+            dense = DenseIntOrFPElementsAttr(type_, BytesAttr(bytes(data)))
+            op.properties["value"] = stored_once(dense)
+    return str(ModuleOp([copy]))
 
 
 def weights(tensor: RegionTensor, seed: int) -> Array:

@@ -19,6 +19,7 @@ from xdsl.dialects import func
 
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.backends.regions import RegionTensor
+from xrelay.dialects.core.blob import BlobAttr
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.interpreters.constants import constant_array
@@ -168,6 +169,19 @@ def test_large_constants_travel_by_type() -> None:
             (op for op in again.body.block.ops if isinstance(op, ConstantOp)), arrays, strict=True
         )
     )
+
+
+def test_vectors_travel_with_their_elements() -> None:
+    """Scales of channels must be positive, and zero points in the range of their type."""
+    build = RegionBuilder()
+    x = build.input(np.zeros(300, np.float32))
+    scales = np.linspace(0.1, 0.7, 300, dtype=np.float32)
+    function = build.function([build.op(AddOp(x, build.constant(scales)))])
+    again = parsed(text_of(function))
+    (constant,) = (op for op in again.body.block.ops if isinstance(op, ConstantOp))
+    assert np.array_equal(constant_array(constant), scales)
+    (kept,) = (op for op in function.body.block.ops if isinstance(op, ConstantOp))
+    assert isinstance(kept.value, BlobAttr), "the function itself stays as it is"
 
 
 def test_weights_keep_the_size_of_values() -> None:
