@@ -24,7 +24,8 @@ from platformdirs import user_cache_dir
 from xdsl.utils.exceptions import DiagnosticException
 
 from benchmarks.placement_networks import BUILT
-from benchmarks.suite import MODELS, BenchmarkModel
+from benchmarks.suite import LIGHT, MODELS, BenchmarkModel, Quantized
+from benchmarks.suite import NETWORKS as FLOATS
 from xrelay.engines import Engines
 from xrelay.finalists import distinct_plans, planned_model
 from xrelay.options import CompileOptions
@@ -43,8 +44,23 @@ from xrelay.whole_runs import example_inputs, run_of
 ENGINES = ("onnxruntime", "openvino")
 ISOLATED = "isolated sums"
 """The plan that is best by sums without borders."""
-NETWORKS: dict[str, BenchmarkModel] = {**MODELS, **{each.name: each for each in BUILT}}
-"""By name: those of the suite, and those for placement."""
+IN_BYTES = ("resnet50", "mobilenetv2", "vit_s16")
+"""Networks that are placed in 8-bit integers, too."""
+NETWORKS: dict[str, BenchmarkModel] = {
+    each.name: each
+    for each in (
+        *FLOATS,
+        *LIGHT,
+        *(Quantized(f"{each.name}_int8", each) for each in FLOATS if each.name in IN_BYTES),
+        *(
+            Quantized(f"{each.name}_dynamic", each, True)
+            for each in FLOATS
+            if each.name in IN_BYTES
+        ),
+        *BUILT,
+    )
+}
+"""By name, in the order of the page."""
 TURNS = 12
 CACHE = Path(user_cache_dir("xrelay", appauthor=False)) / "benchmarks"
 
@@ -194,16 +210,16 @@ def page(rows: Sequence[Row]) -> str:
 
 
 def file_of(network: str, cache: Path) -> Path:
-    """The file of a network of the suite, or the one that is named."""
-    if network in NETWORKS:
-        return NETWORKS[network].onnx_file(cache, lambda text: None)
-    return Path(network)
+    """The file of a network of the page or the suite, or the one that is named."""
+    known = NETWORKS.get(network) or MODELS.get(network)
+    return Path(network) if known is None else known.onnx_file(cache, lambda text: None)
 
 
 def name_of(path: Path) -> str:
     """The name of a network, without the digest that files of the suite have in theirs."""
     name, _, digest = path.stem.rpartition("-")
-    return name if name in NETWORKS and len(digest) == 16 else path.stem
+    is_known = (name in NETWORKS or name in MODELS) and len(digest) == 16
+    return name if is_known else path.stem
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.runtime.arguments import few, path_argument
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Binding
-from xrelay.runtime.layouts import ROW_MAJOR, Layouts, layouts_of
+from xrelay.runtime.layouts import ROW_MAJOR, Layouts, computed_apart, layouts_of
 from xrelay.runtime.memory import arrays_by_name, require_types
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
@@ -222,7 +222,8 @@ class DynamicModel:
         now.
 
         An array is C-contiguous, or the first rows of a larger one along an axis, as `cache[:, :, :n]`. An output
-        may lie over an input, `cache[:, :, :n + 1]`, where the program appends to the input: it writes what is new.
+        may lie over an input, `cache[:, :, :n + 1]`, where the program appends to the input: it writes what is new. One
+        that lies exactly on an input is copied there in the end.
 
         Raises ModelError that names the arrays, what was found and what is expected, for a model with other
         engines, and what `xrelay.compile` raises, also where an output over an input is computed otherwise.
@@ -236,7 +237,8 @@ class DynamicModel:
             if spec.dtype is not None and not spec.describes(array):
                 found = f"{array.dtype}{list(array.shape)}"
                 raise ModelError(f"output '{spec.name}' is {found}, expected {spec}")
-        layouts = layouts_of(arrays, results)
+        apart = computed_apart(arrays, results)
+        layouts = layouts_of(arrays, {**results, **apart})
         program = self._bindable(given, layouts)
         model = program.model
         if not isinstance(model, Model):
@@ -246,7 +248,7 @@ class DynamicModel:
             )
         require_types("output", model.signature.outputs, results)
         taken = taken_inputs(arrays, program.shapes)
-        return model.bound(list(taken.values()), list(results.values()))
+        return model.bound(list(taken.values()), results, apart)
 
     def _bindable(self, arrays: Sequence[Array], layouts: Layouts) -> _Kept:
         """The program for a call. Raises ModelError where there are several, one behind the other."""

@@ -8,7 +8,7 @@ import threading
 import weakref
 from array import array
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -226,18 +226,31 @@ class Binding:
     once where there are no outputs that they both write.
     """
 
-    def __init__(self, executor: Executor, inputs: Sequence[Array], outputs: Sequence[Array]):
+    def __init__(
+        self,
+        executor: Executor,
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        apart: Mapping[int, Array] | None = None,
+    ):
+        """`apart` has what some outputs are computed in, by their numbers, before they are copied."""
         self._executor = executor
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        self._reads, self._writes = addresses(inputs), addresses(outputs)
+        made = apart or {}
+        self._copies = tuple((self.outputs[i], each) for i, each in made.items())
+        self._reads = addresses(inputs)
+        self._writes = addresses(made.get(i, each) for i, each in enumerate(self.outputs))
 
     def run(self) -> None:
         """
-        Runs the model on what the arrays of the inputs hold now. Nothing is checked and nothing is copied.
+        Runs the model on what the arrays of the inputs hold now. Nothing is checked, and nothing is copied but outputs
+        that lie exactly on an input.
 
         Raises ModelError when the system refuses to start threads, or the memory of the workspace.
         """
         self._executor.run(self._reads, self._writes)
+        for output, computed in self._copies:
+            np.copyto(output, computed)
 
     def __repr__(self) -> str:
         taken, given = (", ".join(map(_array_type, each)) for each in (self.inputs, self.outputs))

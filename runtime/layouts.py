@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.executor import allocated
 from xrelay.runtime.memory import address_of, unusable
 
 Array = npt.NDArray[Any]
@@ -115,6 +116,34 @@ def capacity_along(array: Array, axis: int) -> int | None:
             return None
         step *= length
     return array.shape[axis] if capacity is None else capacity
+
+
+def computed_apart(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> dict[str, Array]:
+    """
+    New arrays for the outputs that lie exactly on an input, whose elements a program may need until it is done; an
+    output that shares memory with another output is left as it is.
+
+    Raises ModelError as `layouts_of` for outputs that cannot be written, and where there is no memory.
+    """
+    made: dict[str, Array] = {}
+    results = [_Given.of("output", name, array) for name, array in outputs.items()]
+    places = {_place(array) for array in inputs.values() if array.size}
+    for each in results:
+        if _place(each.array) not in places:
+            continue
+        others = (other for other in results if other is not each and other.array.size)
+        if not any(
+            other.start < each.stop and each.start < other.stop and _share(each, other)
+            for other in others
+        ):
+            array = each.array
+            made[each.name] = allocated(array.shape, array.dtype, str(each))
+    return made
+
+
+def _place(array: Array) -> tuple[object, ...]:
+    """Equal for arrays of the same elements in the same memory."""
+    return address_of(array), array.dtype, array.shape, array.strides
 
 
 def layouts_of(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> Layouts:

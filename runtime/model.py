@@ -16,7 +16,7 @@ from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Binding, Executor, allocated
 from xrelay.runtime.host import missing_features
-from xrelay.runtime.layouts import ROW_MAJOR, layouts_of
+from xrelay.runtime.layouts import ROW_MAJOR, computed_apart, layouts_of
 from xrelay.runtime.machine import TILES, Address
 from xrelay.runtime.memory import (
     addresses,
@@ -132,7 +132,8 @@ class Model:
     ) -> Binding:
         """
         The model on arrays, by name or in the order of the signature, which are checked now: `run` of what this
-        returns neither checks nor copies. They are as `run_into` takes them.
+        returns neither checks nor copies. They are as `run_into` takes them; an output may also lie exactly on an input,
+        and is copied there in the end.
 
         Raises ModelError that names the arrays, what was found and what is expected.
         """
@@ -142,7 +143,8 @@ class Model:
         results = arrays_by_name("output", signature.outputs, outputs)
         require_types("input", signature.inputs, arrays)
         require_types("output", signature.outputs, results)
-        layouts = layouts_of(arrays, results)
+        apart = computed_apart(arrays, results)
+        layouts = layouts_of(arrays, {**results, **apart})
         if layouts != ROW_MAJOR:
             names = [
                 *(f"input '{rows.name}'" for rows in layouts.inputs),
@@ -153,12 +155,18 @@ class Model:
                 f"parts of larger arrays are for models with open dimensions, found {few(names)}; expected C-contiguous "
                 "arrays apart"
             )
-        return self.bound(list(arrays.values()), list(results.values()))
+        return self.bound(list(arrays.values()), results, apart)
 
-    def bound(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Binding:
-        """The model on arrays that were checked, in the order of the signature."""
+    def bound(
+        self, inputs: Sequence[Array], outputs: Mapping[str, Array], apart: Mapping[str, Array]
+    ) -> Binding:
+        """
+        The model on arrays that were checked, in the order of the signature. Some outputs are computed `apart`, and then
+        copied.
+        """
         self._require_features()
-        return Binding(self._executor, inputs, outputs)
+        made = {number: apart[name] for number, name in enumerate(outputs) if name in apart}
+        return Binding(self._executor, inputs, list(outputs.values()), made)
 
     def profile(
         self, inputs: Mapping[str, npt.ArrayLike], runs: int

@@ -282,6 +282,53 @@ def base(array: Array) -> Array:
     return cast(Array, array.base)
 
 
+STATE = """state (float[rows, width] cache, float[new, width] x, int64[new, 1] at)
+    => (float[rows, width] next, float[rows, width] change, float[rows] most) {
+    next = ScatterND(cache, at, x)
+    change = Sub(next, cache)
+    most = ReduceMax <axes = [1], keepdims = 0> (next)
+}"""
+
+
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize("wide", [False, True])
+def test_outputs_that_lie_exactly_on_an_input(static: bool, wide: bool) -> None:
+    """A cache of a fixed length: what was there is read until all is computed. It may be a part of a larger array."""
+    model = model_of(STATE)
+    shapes = {"cache": (7, 3), "x": (2, 3), "at": (2, 1)} if static else None
+    found = xrelay.compile(model, shapes=shapes, cache=False)
+    memory = floats(7, 5)
+    cache = memory[:, :3] if wide else memory[:, :3].copy()
+    if static and wide:
+        return  # Such arrays are for models with open dimensions.
+    kept, rest = cache.copy(), memory[:, 3:].copy()
+    x, at = floats(2, 3), np.array([[5], [0]])
+    change, most = np.empty((7, 3), "f4"), np.empty(7, "f4")
+    binding = found.bind([cache, x, at], [cache, change, most])
+    for first, second in ((5, 0), (1, 5), (6, 2)):
+        at[:, 0] = first, second
+        x += 1
+        wanted = by_onnxruntime(model, {"cache": kept, "x": x, "at": at})
+        binding.run()
+        for one, other in zip((cache, change, most), wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+        kept = cache.copy()
+    np.testing.assert_array_equal(memory[:, 3:], rest)
+    assert binding.outputs[0] is cache
+
+
+def test_outputs_that_lie_on_an_input_and_on_each_other() -> None:
+    model = compiled(model_of(STATE))
+    cache, x, at = floats(7, 3), floats(2, 3), np.array([[5], [0]])
+    most = np.empty(7, "f4")
+    with pytest.raises(DiagnosticException, match="share"):
+        model.bind([cache, x, at], [cache, cache, most])
+    with pytest.raises(DiagnosticException, match="share"):
+        model.bind([cache, x, at], [cache, np.empty((7, 3), "f4"), cache.reshape(-1)[2:9]])
+    with pytest.raises(DiagnosticException, match="output 'next' is read-only"):
+        model.bind([read_only(cache), x, at], [cache, np.empty((7, 3), "f4"), most])
+
+
 def read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array
@@ -290,8 +337,7 @@ def read_only(array: Array) -> Array:
 WRONG: dict[str, tuple[Callable[[Arrays], None], str]] = {
     "no room": (
         lambda a: a[0].update(old=base(a[0]["old"])) or a[1].update(grown=a[0]["old"][:, :11]),
-        (r"input 'old' \[2, 9, 5\] and output 'grown' \[2, 9, 5\] share memory; expected an output that begins "
-        r"with the input, and is longer along one axis \(the buffer may be too small\)"),
+        r"output 'grown' is float32\[2, 9, 5\], expected 'grown' float32\[2, 11, 5\]",
     ),
     "too short": (
         change(1, "grown", lambda a: base(a[1]["grown"])[:, :4]),
@@ -456,8 +502,9 @@ def test_static_models_are_bound() -> None:
         binding.run()
         assert np.array_equal(y, np.maximum(x, 0))
         x *= -1
+    memory = np.zeros(9, np.float32)
     with pytest.raises(xrelay.ModelError, match="input 'x' .* and output 'y' .* share memory"):
-        model.bind([x], [x])
+        model.bind([memory[:6].reshape(2, 3)], [memory[3:].reshape(2, 3)])
     wide = np.zeros((2, 4), np.float32)
     with pytest.raises(xrelay.ModelError, match="found output 'y'; expected C-contiguous arrays"):
         model.bind([x], [wide[:, :3]])
