@@ -280,9 +280,11 @@ class _Search:
         return time.monotonic() > self.end
 
     def ask(self, candidates: Sequence[Candidate]) -> None:
-        """Asks for the costs of candidates."""
+        """Asks for the costs of candidates. That may take measurements, which have a budget of their own."""
+        start = time.monotonic()
         estimates = self.estimator.estimates(candidates)
         self.answers.update(zip(candidates, estimates, strict=True))
+        self.end += time.monotonic() - start
 
     def costs(self, candidates: Sequence[Candidate]) -> list[Cost]:
         """

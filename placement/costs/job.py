@@ -159,6 +159,8 @@ def parsed(text: str) -> func.FuncOp:
     return next(op for op in module.ops if isinstance(op, func.FuncOp))
 
 
+DRAWN = 1 << 20
+"""So many numbers are drawn, at most."""
 VECTOR_BYTES = 1 << 16
 """Vectors of up to so many bytes are in a text: scales and zero points decide what an engine can do."""
 
@@ -186,7 +188,10 @@ def weights(tensor: RegionTensor, seed: int) -> Array:
 
 
 def numbers(tensor: RegionTensor, seed: int = 0) -> Array:
-    """Seeded numbers: small ones, and zeros where they may be indices."""
+    """Seeded numbers: small ones, and zeros where they may be indices. Those of large tensors repeat."""
+    size = prod(tensor.shape)
+    if size > DRAWN:
+        return np.resize(numbers(RegionTensor((DRAWN,), tensor.dtype), seed), tensor.shape)
     rng = np.random.default_rng(seed)
     dtype: Any = tensor.dtype
     if dtype.kind == "b":
