@@ -5,9 +5,9 @@ Placement against single engines: a page with a row for each network and number 
 
 Each row has, in milliseconds: own code, each engine alone, priority order (`backends=[…]`), the plan by isolated sums without
 borders (Collage's rule), and the best plan; which of them ships; the upper 95 % limit of its ratio to the best single
-engine; what was predicted of it, and by how much predictions of all plans are wrong in the median; the bound, and the gap to
-it; the seconds of the first search, with measurements, and of a second one, which finds all in the database. All run in turns
-in one process.
+engine; what was predicted of it, and by how much predictions of all plans are wrong in the median and at worst; the bound, and
+the gap to it; how many times as fast as the best single engine a plan may be by that bound, and what ships is; the seconds of
+the first search, with measurements, and of a second one, which finds all in the database. All run in turns in one process.
 """
 
 import argparse
@@ -75,6 +75,8 @@ class Row:
     """The median of each way to run it."""
     predicted: Mapping[str, float]
     """What the costs of the parts say, of those ways that are plans."""
+    engines: Sequence[str]
+    """The ways that are one engine alone."""
     shipped: str
     limit: float
     """The upper 95 % limit of the ratio of what ships to the best single engine."""
@@ -85,6 +87,20 @@ class Row:
     again: float
     measured: int
     measured_again: int
+
+    @property
+    def allowed(self) -> float:
+        """By how much the best plan may be faster than the best single engine, for all that is known of the parts."""
+        return (
+            min(self.predicted[each] for each in self.engines if each in self.predicted)
+            / self.bound
+        )
+
+    @property
+    def reached(self) -> float:
+        """By how much what ships is faster than the best single engine."""
+        best = min(self.seconds[each] for each in self.engines if each in self.seconds)
+        return best / self.seconds[self.shipped]
 
     @property
     def errors(self) -> dict[str, float]:
@@ -139,6 +155,7 @@ def run_network(
         seconds,
         # Sums without borders are no prediction.
         {each: plans[each]["seconds"] for each in seconds if each in placed.plans},
+        list(facts),
         shipped,
         1.0 if shipped == best else upper_limit(samples[shipped], samples[best], 0.05),
         outcome.bound,
@@ -203,6 +220,7 @@ def page(rows: Sequence[Row]) -> str:
             f"{100 * row.worst:+.0f} %",
         ]
         cells += [f"{1e3 * row.bound:.3f}", f"{100 * row.gap:.1f} %"]
+        cells += [f"{row.allowed:.3f}", f"{row.reached:.3f}"]
         cells += [f"{row.search:.1f} s", f"{row.again:.1f} s"]
         cells.append(f"{row.measured}, then {row.measured_again}")
         lines.append(" | ".join(cells))

@@ -13,6 +13,7 @@ ROW = Row(
     2,
     {"default": 2e-3, "numpy": 4e-3, "priority": 5e-3, ISOLATED: 3e-3, "plan 1": 1e-3},
     {"default": 2.2e-3, "numpy": 3e-3, "plan 1": 1.1e-3},
+    ["default", "numpy"],
     "plan 1",
     0.6,
     0.9e-3,
@@ -29,7 +30,7 @@ def test_rows_tell_how_wrong_predictions_are() -> None:
     _, _, line = page([ROW]).splitlines()
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     times = ["2.000", "–", "–", "5.000", "3.000", "1.000"]
-    told = ["plan 1", "0.600", "1.100", "10 %", "-25 %", "0.900", "5.0 %"]
+    told = ["plan 1", "0.600", "1.100", "10 %", "-25 %", "0.900", "5.0 %", "2.444", "2.000"]
     assert cells == ["towers", "2", *times, *told, "30.0 s", "2.0 s", "17, then 0"]
 
 
