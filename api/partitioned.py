@@ -309,7 +309,9 @@ class PartitionedCompiler:
             depth = 1 + max((depths[slot] for slot in step.reads if slot in depths), default=-1)
             depths.update(dict.fromkeys(step.writes, depth))
             by_depth.setdefault(depth, []).append(step)
-        self.steps, shares, stage = [], [], 0
+        self.steps = []
+        shares: list[int] = []
+        stage = 0
         for _, together in sorted(by_depth.items()):
             for begin in range(0, len(together), threads):
                 some = together[begin : begin + threads]

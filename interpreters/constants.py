@@ -36,6 +36,11 @@ def constant_attribute(array: Array) -> Attribute:
         content = content[: packed.itemsize]
     elif packed.size > INLINE_ELEMENTS:
         return BlobAttr(Blob(content))
+    return dense_attribute(content, type_)
+
+
+def dense_attribute(content: bytes | memoryview, type_: TensorType[Any]) -> Attribute:
+    """The attribute that holds some bytes itself: those of all elements, or of one that fills the tensor."""
     return stored_once(DenseIntOrFPElementsAttr(type_, BytesAttr(bytes(content))))
 
 

@@ -55,6 +55,7 @@ from xrelay.lowering.program.operations import PASSING_ON
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.registry import RULES, STRATEGIES, breaks_rows, why_no_code
 from xrelay.lowering.program.selection import Choice
+from xrelay.lowering.program.small import threads_of
 
 KERNEL_ATTRIBUTE = "xrelay.kernel"
 """Marks the functions that are kernels."""
@@ -85,6 +86,8 @@ class Kernel:
     """The order in which inputs that are constants are expected, by number."""
     reads_lengths: bool = False
     """Whether it reads lengths that are not known before the program runs."""
+    is_small: bool = False
+    """Whether it is for one thread, in a program for several."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +147,12 @@ def build_kernel(
         )
     ]
     scratch, thread, threads, team = block.args[-4:]
+    team_size = threads_of(group, options)
     ctx = KernelContext(
         b,
         evaluator,
         scratch,
-        Team(options.threads, thread, threads, team),
+        Team(team_size, thread, threads, team),
         results,
         frozenset(group.known),
     )
@@ -162,7 +166,8 @@ def build_kernel(
     packings = {
         i: ctx.packings[value] for i, (value, _) in enumerate(leaves) if value in ctx.packings
     }
-    return Kernel(function, ctx.scratch_bytes, packings, reads_lengths)
+    is_small = team_size < options.threads
+    return Kernel(function, ctx.scratch_bytes, packings, reads_lengths, is_small)
 
 
 def require_elements(group: Group) -> None:

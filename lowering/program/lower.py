@@ -40,6 +40,7 @@ from xrelay.lowering.program.operations import (
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.places import Places
 from xrelay.lowering.program.selection import Choice, Choices
+from xrelay.lowering.program.small import is_small_copy
 from xrelay.lowering.program.steps import (
     CALL,
     COPY,
@@ -135,7 +136,8 @@ class Lowering:
         elif isinstance(op, tensor.FromElementsOp):
             number, (place,) = op.elements[0], self.result_storage(op)
             size = leaf_bytes((op.result, 0))
-            self.add(Call(None, (), (place,), Step(COPY, (), 0, size), size, number=number))
+            step, is_small = Step(COPY, (), 0, size), self.options.has_small_steps
+            self.add(Call(None, (), (place,), step, size, number=number, is_small=is_small))
         elif isinstance(op, tensor.InsertSliceOp):
             self.insert(op)
         elif isinstance(op, func.CallOp):
@@ -166,7 +168,8 @@ class Lowering:
             self.copy(source, place, leaf_bytes((op.dest, 0)))
         size, row = leaf_bytes((op.source, 0)), self.places.locate((op.source, 0))
         rows = Rows(op.offsets[0], tensor_type_of((op.dest, 0)).get_shape()[0])
-        self.add(Call(None, (row,), (place,), Step(COPY, (), 0, 2 * size), size, rows))
+        step, is_small = Step(COPY, (), 0, 2 * size), is_small_copy(size, self.options)
+        self.add(Call(None, (row,), (place,), step, size, rows, is_small=is_small))
 
     def invoke(self, op: func.CallOp) -> None:
         """Adds the call of a function, which gives tensors that lie row-major, and takes such."""
@@ -267,7 +270,8 @@ class Lowering:
     def copy(self, source: Storage, place: Storage, size: int) -> None:
         """Adds a copy."""
         step = Step(COPY, (), 0, 2 * size)
-        self.add(Call(None, (source,), (place,), step, size))
+        is_small = is_small_copy(size, self.options)
+        self.add(Call(None, (source,), (place,), step, size, is_small=is_small))
 
     def add(self, call: Call) -> None:
         """Adds a step."""
@@ -302,7 +306,8 @@ class Lowering:
             sum(map(leaf_bytes, (*sources, *results))),
             op,
         )
-        self.add(Call(kernel, tuple(reads), self.result_storage(op), step))
+        places = tuple(reads), self.result_storage(op)
+        self.add(Call(kernel, *places, step, is_small=kernel.is_small))
 
     def kernel(
         self,

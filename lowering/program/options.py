@@ -20,9 +20,16 @@ class KernelOptions:
     """What was measured, which decides before priorities and estimates."""
     flushes_bfloat: bool = False
     """Whether f32 numbers below the normal ones become zeros as bf16, which is what products of bf16 count them as."""
+    shares_all: bool = False
+    """Whether all threads share small steps, too (see `small.py`)."""
 
     def __post_init__(self) -> None:
         require_at_least(1, threads=self.threads)
+
+    @property
+    def has_small_steps(self) -> bool:
+        """Whether one of several threads runs small steps alone."""
+        return self.threads > 1 and not self.shares_all
 
     @staticmethod
     def of(

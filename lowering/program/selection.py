@@ -36,6 +36,7 @@ from xrelay.lowering.program.anchors import (
 from xrelay.lowering.program.operations import calls_kernel, program_ops
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.registry import STRATEGIES, explain_selection
+from xrelay.lowering.program.small import threads_of
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -203,7 +204,8 @@ def write_strategies(op: FusedOp, choices: Iterable[Choice]) -> None:
 def site_of(op: Operation, group: Group, options: KernelOptions) -> Site:
     """An operator of a group as strategies see it."""
     constants = frozenset(value for value in op.operands if value in group.known)
-    return Site(op, options.target, options.threads, constants, options.excluded, options.records)
+    threads = threads_of(group, options)
+    return Site(op, options.target, threads, constants, options.excluded, options.records)
 
 
 def _chosen(group: Group, options: KernelOptions) -> Iterable[Choice]:

@@ -92,6 +92,8 @@ class Call:
     rows: Rows | None = None
     number: SSAValue | None = None
     function: str | None = None
+    is_small: bool = False
+    """Whether the first thread does it alone."""
 
 
 @dataclass(frozen=True)
@@ -168,3 +170,11 @@ def may_last(node: Node) -> bool:
 def is_call(node: Node) -> bool:
     """Whether a node calls a function."""
     return isinstance(node, Call) and node.function is not None
+
+
+def runs_alone(loop: Loop) -> bool:
+    """Whether all steps of a loop that ends by itself are small, and no thread reads what another one wrote."""
+    inner = within([loop])
+    return not may_last(loop) and all(
+        node.is_small if isinstance(node, Call) else not isinstance(node, Load) for node in inner
+    )

@@ -1,7 +1,8 @@
 """
 The code of the entry function of a program, and of the functions that it calls.
 
-Every thread of a team runs it; between steps the threads wait for one another. Branches and loops are those
+Every thread of a team runs it; between steps the threads wait for one another, but not between small ones, which the
+first thread runs alone. Branches and loops are those
 of the program: each thread takes the same way, because numbers that decide are read once all threads
 have arrived, and not written again before all have read them.
 
@@ -31,7 +32,16 @@ from xrelay.lowering.emit.builder import POINTER
 from xrelay.lowering.emit.context import BARRIER
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.program.operations import is_scalar
-from xrelay.lowering.program.steps import Branch, Call, Load, Loop, Node, Scalar, may_last
+from xrelay.lowering.program.steps import (
+    Branch,
+    Call,
+    Load,
+    Loop,
+    Node,
+    Scalar,
+    may_last,
+    runs_alone,
+)
 from xrelay.lowering.program.storage import Storage
 from xrelay.runtime.signature import TOO_DEEP
 
@@ -78,6 +88,8 @@ class FunctionWriter:
     """How many steps there are so far."""
     unread: bool = False
     """Whether something was written that other threads may not have finished."""
+    by_first: bool = False
+    """Whether the first thread alone has written since the threads met."""
     untouched: bool = True
     """Whether no thread may still be reading what the next step writes."""
 
@@ -90,6 +102,15 @@ class FunctionWriter:
         self.addresses = ChainMap[Storage, SSAValue]()
         self.scalars: dict[SSAValue, SSAValue] = {}
         """The numbers of the program, as this function has them."""
+
+    @property
+    def state(self) -> tuple[bool, bool, bool]:
+        """What threads have not done, or may not have: `unread`, `by_first` and `untouched`."""
+        return self.unread, self.by_first, self.untouched
+
+    @state.setter
+    def state(self, found: tuple[bool, bool, bool]) -> None:
+        self.unread, self.by_first, self.untouched = found
 
     def nodes(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
@@ -117,21 +138,29 @@ class FunctionWriter:
                 self.barrier()
                 self.stamp(self.first + number + 1)
             return
-        self.barrier()
-        self.unread = True
+        is_small = call.is_small
+        self.meet(is_small=is_small)
+        self.unread, self.by_first = True, is_small
         if call.number is not None:
             self.write(call.number, call.writes[0])
         elif call.kernel is None:
-            self.copy(call)
+            self.copy(call, is_small=is_small)
         else:
             lengths = [self.lengths] if self.lengths and call.kernel.reads_lengths else []
             scratch = Storage("buffer", self.frame.buffers + number)
             places = [*call.reads, *call.writes, *lengths, scratch]
             callee, args = call.kernel.function.sym_name.data, map(self.address, places)
-            self.block.add_op(func.CallOp(callee, [*args, *self.args[4:7]], []))
+            self.run(func.CallOp(callee, [*args, *self.args[4:7]], []), is_small=is_small)
         if self.profile:
             self.barrier()
             self.stamp(self.first + number + 1)
+
+    def run(self, op: Operation, *, is_small: bool) -> None:
+        """What all threads do, or the first one."""
+        if is_small:
+            self.first_alone([op])
+        else:
+            self.block.add_op(op)
 
     # -- calls of functions -----------------------------------------------------------------------
 
@@ -155,7 +184,7 @@ class FunctionWriter:
         args = [table, outputs, constants, frame, thread, threads, team, self.words, left]
         self.block.add_op(func.CallOp(name, args, []))
         # What the function did last, not all threads may have done.
-        self.unread, self.untouched = True, False
+        self.state = True, False, False
 
     def called(self, nodes: Sequence[Node]) -> None:
         """
@@ -192,7 +221,12 @@ class FunctionWriter:
             _, threads, team = self.args[4:7]
             if self.threads > 1:
                 self.block.add_op(llvm.CallOp(BARRIER, team, threads))
-        self.unread, self.untouched = False, True
+        self.state = False, False, True
+
+    def meet(self, *, is_small: bool) -> None:
+        """The threads wait for one another before a step, unless the first thread does that and all that they wait for."""
+        if not (is_small and self.unread and self.by_first and self.untouched):
+            self.barrier()
 
     def stamp(self, step: int) -> None:
         """Takes the time at which a step ends."""
@@ -225,8 +259,8 @@ class FunctionWriter:
             number = self.emit(llvm.ZExtOp(number, i8))
         self.first_alone([_store(number, address, kind.bytes)])
 
-    def copy(self, call: Call) -> None:
-        """A copy of bytes; every thread copies a part."""
+    def copy(self, call: Call, *, is_small: bool) -> None:
+        """A copy of bytes; every thread copies a part, or the first one all."""
         target = self.address(call.writes[0])
         if call.rows is not None:
             index, most = self.scalars[call.rows.index], self.number(call.rows.count - 1)
@@ -234,7 +268,7 @@ class FunctionWriter:
             behind = self.emit(arith.MuliOp(index, self.number(call.size)))
             target = self.step([target, behind], llvm.GEP_USE_SSA_VAL, i8)
         addresses, count = [target, self.address(call.reads[0])], self.number(call.size)
-        if self.threads > 1:
+        if self.threads > 1 and not is_small:
             units, threads = self.number(-(-call.size // ALIGNMENT)), self.args[5]
             unit, thread = self.number(ALIGNMENT), self.args[4]
             after = self.emit(arith.AddiOp(thread, self.number(1)))
@@ -249,7 +283,7 @@ class FunctionWriter:
             llvm.ConstantOp(BoolAttr.from_bool(False), BoolAttr.from_bool(False).type)
         )
         args = [*addresses, count, volatile]
-        self.block.add_op(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", args, []))
+        self.run(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", args, []), is_small=is_small)
 
     # -- numbers in registers -------------------------------------------------------------------
 
@@ -312,18 +346,21 @@ class FunctionWriter:
 
     def branch(self, node: Branch) -> None:
         """A branch; what one side leaves undone counts behind both."""
-        before, after = (self.unread, self.untouched), (False, True)
+        before, after = self.state, (False, True, True)
         results = [result for result in node.op.results if is_scalar(result.type)]
         regions: list[Region] = []
         for side, region in zip(node.sides, node.op.regions, strict=True):
-            self.unread, self.untouched = before
+            self.state = before
             with self.region() as block:
                 self.nodes(side)
                 values = passed_on(region.block) if region.blocks else ()
                 self.emit_end(scf.YieldOp(*self.numbers(values)))
-            after = self.unread or after[0], self.untouched and after[1]
+            unread, by_first, untouched = after
+            # Where nothing was written, nobody has to wait for it.
+            by_first = by_first and (self.by_first or not self.unread)
+            after = self.unread or unread, by_first, self.untouched and untouched
             regions.append(Region(block))
-        self.unread, self.untouched = after
+        self.state = after
         types = [_held(result.type) for result in results]
         then, otherwise = regions
         op = scf.IfOp(self.scalars[node.op.cond], types, then, otherwise)
@@ -335,7 +372,11 @@ class FunctionWriter:
         A loop as `scf.while`, which carries whether to stop, the count of an `scf.for`, and the numbers of
         the program.
         """
-        self.barrier()
+        is_small = self.threads > 1 and runs_alone(node)
+        self.meet(is_small=is_small)
+        if is_small:
+            # As in each round: the first thread has written, and goes on.
+            self.state = True, True, True
         unasked, op = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1)), node.op
         given = self.numbers(
             op.arguments if isinstance(op, scf.WhileOp) else (op.lb, *op.iter_args)
@@ -357,7 +398,7 @@ class FunctionWriter:
                 arith.XOrIOp(stop, self.emit(llvm.ConstantOp(whole_number(i1, 1), i1)))
             )
             self.emit_end(scf.ConditionOp(self.emit(arith.AndIOp(more, stays)), *passed))
-        after = self.unread, self.untouched
+        after = self.state
         types = [value.type for value in passed]
         with self.region(types) as round_:
             self.scalars.update(zip(_scalars(body.args), round_.args, strict=True))
@@ -369,10 +410,10 @@ class FunctionWriter:
             if may_last(node):
                 asked = self.poll()
             else:
-                self.barrier()
+                self.meet(is_small=is_small)
                 asked = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1))
             self.emit_end(scf.YieldOp(asked, *following))
-        self.unread, self.untouched = after
+        self.state = after
         loop = scf.WhileOp([unasked, *given], types, Region(test), Region(round_))
         self.block.add_op(loop)
         found = loop.results[1:] if isinstance(op, scf.ForOp) else loop.results

@@ -14,7 +14,7 @@ import numpy as np
 from onnx import ModelProto
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from xrelay.analysis.facts.operation_count import operation_count
@@ -29,12 +29,11 @@ from xrelay.backends.regions import (
     region_operators,
     region_outputs,
 )
-from xrelay.dialects.core.blob import BlobAttr
-from xrelay.dialects.core.dense import stored_once
+from xrelay.dialects.core.blob import BlobAttr, stored_content
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.interpreters.constants import constant_op
+from xrelay.interpreters.constants import constant_op, dense_attribute
 from xrelay.placement.costs.database import Failure, Measurement, Record
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.timing import clock_for, machine_load, measure
@@ -171,10 +170,9 @@ def text_of(function: func.FuncOp) -> str:
     for op in walk(copy):
         if not isinstance(op, ConstantOp) or not isinstance(op.value, BlobAttr):
             continue
-        data, type_ = op.value.data.data, op.result.type
-        if data is not None and type_.get_num_dims() == 1 and len(data) <= VECTOR_BYTES:
-            dense = DenseIntOrFPElementsAttr(type_, BytesAttr(bytes(data)))
-            op.properties["value"] = stored_once(dense)
+        content, type_ = stored_content(op.value), op.result.type
+        if content is not None and type_.get_num_dims() == 1 and len(content) <= VECTOR_BYTES:
+            op.properties["value"] = dense_attribute(content, type_)
     return str(ModuleOp([copy]))
 
 

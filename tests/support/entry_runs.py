@@ -7,7 +7,7 @@ The kernels themselves are left out: a step reads its operands, spoils its scrat
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -63,8 +63,11 @@ def stub_kernel(
     """In the place of `build_kernel`: a function without code, with any scratch memory; it computes whole results."""
     assert not any(rests)
     function = func.FuncOp(name, FunctionType.from_lists([], []), Region(), "private")
-    scratch = Random(name).choice((0, 0, 1, 64, 100, 640))
-    return StubKernel(function, scratch, {}, inputs=tuple(inputs), outputs=tuple(outputs))
+    rng = Random(name)
+    scratch = rng.choice((0, 0, 1, 64, 100, 640))
+    is_small = options.has_small_steps and rng.random() < 0.6
+    formats = {"inputs": tuple(inputs), "outputs": tuple(outputs)}
+    return StubKernel(function, scratch, {}, is_small=is_small, **formats)
 
 
 @dataclass
@@ -209,6 +212,16 @@ def _is_step(op: Operation) -> bool:
     return isinstance(op, func.CallOp | llvm.CallIntrinsicOp)
 
 
+def _is_for_first(op: scf.IfOp) -> bool:
+    """Whether the first thread alone does steps, one or several."""
+    asks = op.cond.owner
+    return (
+        isinstance(asks, arith.CmpiOp)
+        and asks.lhs.name_hint == "thread"
+        and any(map(_is_step, op.true_region.block.ops))
+    )
+
+
 @dataclass
 class Thread:
     """One thread of a run. It waits at each step until all threads are there."""
@@ -219,6 +232,10 @@ class Thread:
     """Numbers, and pointers as the name of an area and an offset."""
     is_open: bool = False
     """Whether it was at a step since the last barrier."""
+    by_first: bool = False
+    """Whether all these are steps of the first thread alone."""
+    is_alone: bool = False
+    """Whether it is at what the first thread does alone."""
     has_read: bool = False
     """Whether it has read a number since then."""
     tables: dict[Any, Any] = field(default_factory=dict[Any, Any])
@@ -237,13 +254,12 @@ class Thread:
             operands = [self.values[value] for value in op.operands]
             match op:
                 case scf.IfOp():
-                    # The first thread alone writes a number; all are at that step.
-                    writes = any(
-                        isinstance(each, llvm.StoreOp) and _is_step(each)
-                        for each in op.true_region.block.ops
-                    )
-                    region = op.true_region if operands[0] or writes else op.false_region
+                    # The first thread alone does a small step; all are at that.
+                    self.is_alone = _is_for_first(op)
+                    is_taken = operands[0] or self.is_alone
+                    region = op.true_region if is_taken else op.false_region
                     yield from self.block(region.block)
+                    self.is_alone = False
                     assert region.block.last_op is not None
                     self.give(op.results, region.block.last_op.operands)
                 case scf.WhileOp():
@@ -295,8 +311,9 @@ class Thread:
 
     def arrive(self) -> None:
         """A step; what others have not finished, or not read, may be in its way."""
-        assert self.of.threads == 1 or not (self.is_open or self.has_read)
-        self.is_open = True
+        follows = self.is_alone and self.by_first
+        assert self.of.threads == 1 or not (self.is_open and not follows or self.has_read)
+        self.is_open, self.by_first = True, self.is_alone
 
     def meet(self, op: llvm.CallOp) -> None:
         assert op.callee is not None and op.callee.string_value() in (BARRIER, POLL)
@@ -408,14 +425,24 @@ def packed(type_: Any, arrays: Iterator[Array]) -> Any:
 
 
 def simulated(
-    function: func.FuncOp, inputs: Sequence[Array], threads: int, patch: pytest.MonkeyPatch
+    function: func.FuncOp,
+    inputs: Sequence[Array],
+    threads: int,
+    patch: pytest.MonkeyPatch,
+    is_small: Callable[[str], bool] | None = None,
 ) -> list[Array]:
-    """What a lowered function computes, whose operators are fused."""
+    """
+    What a lowered function computes, whose operators are fused. `is_small` says which kernels the first thread runs
+    alone, by their names; otherwise some do.
+    """
     kernels: dict[str, StubKernel] = {}
 
     def build(group: Group, name: str, *rest: Any) -> StubKernel:
-        kernels[name] = stub_kernel(group, name, *rest)
-        return kernels[name]
+        made = stub_kernel(group, name, *rest)
+        if is_small is not None:
+            made = replace(made, is_small=is_small(name))
+        kernels[name] = made
+        return made
 
     patch.setattr(lowering, "build_kernel", build)
     lowered = lower_function(function, kernel_options(CompileOptions(threads, "x86-64")))

@@ -213,7 +213,9 @@ class Graph:
             if not (excluded and isinstance(each, LegalizeLayoutsPass))
         ]
         run_passes(module, [*legalization, FuseOpsPass()])
-        options = replace(kernel_options(CompileOptions(threads, target)), excluded=excluded)
+        options = kernel_options(CompileOptions(threads, target))
+        # Graphs of tests are small, and their kernels are to be shared.
+        options = replace(options, excluded=excluded, shares_all=True)
         return lower_function(entry_function(module), options)
 
     def flat_outputs(self) -> list[Output]:

@@ -1,6 +1,7 @@
 """Where threads wait for each other within a kernel: between loops of which one reads what another wrote."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,7 +63,9 @@ def test_threads_wait(name: str) -> None:
     graph.returns(build(graph))
     module, options = graph.module().clone(), CompileOptions(threads=2)
     run_passes(module, [FuseOpsPass()])
-    program = lower_function(entry_function(module), kernel_options(options))
+    program = lower_function(
+        entry_function(module), replace(kernel_options(options), shares_all=True)
+    )
     kernel = next(op for op in program.module.ops if isinstance(op, func.FuncOp) and op.body.blocks)
     found = ""
     for line in str(kernel).splitlines():
