@@ -23,7 +23,9 @@ import numpy as np
 from platformdirs import user_cache_dir
 from xdsl.utils.exceptions import DiagnosticException
 
+from benchmarks.machine import MachineDescription, describe_machine
 from benchmarks.placement_networks import BUILT
+from benchmarks.report import machine_lines
 from benchmarks.suite import LIGHT, MODELS, BenchmarkModel, Quantized
 from benchmarks.suite import NETWORKS as FLOATS
 from xrelay.engines import Engines
@@ -35,6 +37,7 @@ from xrelay.placement.costs.borders import NoBorders
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.placing import Placement, Request, problem_of
 from xrelay.placement.plan_file import plan_data
+from xrelay.placement.rules.candidate import OWN
 from xrelay.placement.search.exact import exact
 from xrelay.placing import Settings, find_placement
 from xrelay.runtime.partitioned import PartitionedModel
@@ -194,31 +197,47 @@ def planned(
     return planned_model(source.module, plan, engines, options, graph.origin)
 
 
-def page(rows: Sequence[Row]) -> str:
-    """The rows as a table in Markdown."""
-    ways = ["default", *ENGINES, "priority", ISOLATED, "plan 1"]
-    titles = [
-        "network",
-        "threads",
-        *ways,
-        "ships",
-        "limit",
-        "predicted",
-        "error",
-        "worst",
-        "bound",
-        "gap",
+LEGEND = """
+Milliseconds are medians of whole runs in turns, in one process: with one thread of the processor's time, otherwise of the clock.
+*priority* is `backends=[…]`; *isolated sums* the plan that is best without borders, as Collage has it; *plan 1* the best plan. *ships* says what
+is used; *limit* is the upper 95 % limit of its ratio to the best single engine. *predicted* is what the parts say of what ships; *error* and
+*worst* are how far the predictions of all plans are from the measurements, in the median and at most. No plan costs less than *bound* for all
+that is known of the parts, *gap* is what the search left open, *allowed* how many times as fast as the best single engine a plan may be by
+that bound, and *reached* what ships is. *search* is with measurements, *again* with all of them in the database; *measured* counts both.
+"""
+
+
+def page(rows: Sequence[Row], machine: MachineDescription) -> str:
+    """The rows as a page in Markdown."""
+    lines = [
+        "# Placement, measured",
+        "",
+        "This page is written by `python -m benchmarks.placement -o FILE`. How placements are made says [placement.md](placement.md).",
+        LEGEND,
+        *machine_lines(machine),
     ]
-    titles += ["search", "again", "measured"]
+    for threads in sorted({row.threads for row in rows}):
+        lines += [
+            "",
+            f"## Threads: {threads}",
+            "",
+            table([r for r in rows if r.threads == threads]),
+        ]
+    return "\n".join(lines)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as a table in Markdown."""
+    engines = list(dict.fromkeys(each for row in rows for each in row.engines))
+    ways = [OWN, *(each for each in engines if each != OWN), "priority", ISOLATED, "plan 1"]
+    titles = ["network", "threads", *ways, "ships", "limit", "predicted", "error", "worst"]
+    titles += ["bound", "gap", "allowed", "reached", "search", "again", "measured"]
     lines = [" | ".join(titles), " | ".join("---" for _ in titles)]
     for row in rows:
         times = [f"{1e3 * row.seconds[way]:.3f}" if way in row.seconds else "–" for way in ways]
         cells = [row.network, str(row.threads), *times, row.shipped, f"{row.limit:.3f}"]
-        cells += [
-            f"{1e3 * row.predicted[row.shipped]:.3f}",
-            f"{100 * row.error:.0f} %",
-            f"{100 * row.worst:+.0f} %",
-        ]
+        cells.append(f"{1e3 * row.predicted[row.shipped]:.3f}")
+        cells += [f"{100 * row.error:.0f} %", f"{100 * row.worst:+.0f} %"]
         cells += [f"{1e3 * row.bound:.3f}", f"{100 * row.gap:.1f} %"]
         cells += [f"{row.allowed:.3f}", f"{row.reached:.3f}"]
         cells += [f"{row.search:.1f} s", f"{row.again:.1f} s"]
@@ -253,6 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("-o", "--output", type=Path)
     args = parser.parse_args(arguments)
     rows: list[Row] = []
+    machine = describe_machine((), lambda text: None)
     with tempfile.TemporaryDirectory() as folder:
         database = args.database or Path(folder) / "costs.sqlite"
         for threads in map(int, args.threads.split(",")):
@@ -260,9 +280,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 path = file_of(name, args.cache)
                 engines = args.engines.split(",")
                 rows.append(run_network(name_of(path), path, threads, database, engines))
-                print(page(rows[-1:]), flush=True)
+                print(table(rows[-1:]), flush=True)
     if args.output is not None:
-        args.output.write_text(page(rows))
+        args.output.write_text(page(rows, machine))
 
 
 if __name__ == "__main__":
