@@ -66,7 +66,7 @@ def side_by_side(placement: Placement, plan: Mapping[str, Any]) -> dict[str, Any
     for region in plan["regions"]:
         if region["engine"] == HOST:
             continue
-        inside = index_set(node["index"] for node in region["nodes"])
+        inside = index_set(node["index"] for node in region["nodes"]) & ~placement.graph.constants
         after = reduce(int.__or__, map(downstream.__getitem__, members(inside)), 0)
         engines.append((region["engine"] == OWN, inside, after))
     for (is_own, one, after_one), (other_is_own, other, after_other) in combinations(engines, 2):

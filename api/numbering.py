@@ -23,4 +23,5 @@ def numbered(module: ModuleOp, graph: Graph) -> ModuleOp:
 
 def number_in(name: str) -> int | None:
     """The node in the name of a numbered operation; None in other names."""
-    return int(name.removeprefix(_MARK)) if name.startswith(_MARK) else None
+    number = name.removeprefix(_MARK)
+    return int(number) if number != name and number.isdecimal() else None

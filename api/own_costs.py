@@ -138,6 +138,7 @@ def steps_of(graph: Graph, times: Sequence[StepTime]) -> list[Step]:
     for number, nodes in enumerate(named):
         join([number, *(found[index] for index in nodes if index in found)])
         found.update((index, number) for index in nodes if index not in found)
+    found = {index: one_of[number] for index, number in found.items()}
     _add_nameless(graph, found)
     while cycle := _cycle(graph, {index: one_of[number] for index, number in found.items()}):
         join(cycle)
@@ -190,7 +191,9 @@ def own_costs(
 ) -> OwnCosts | None:
     """The costs of own code, from a database or a profile; None for a module that it cannot compile."""
     machine = Machine.here(options.threads)
-    key = Key(digest(f"{model_digest(graph)} steps"), OWN, machine.project, machine)
+    # What decides about the code; and "whole", as the sum is that of a run without a profile.
+    code = f"{options.target} {options.winograd} {options.precision} {options.precision_rules}"
+    key = Key(digest(f"{model_digest(graph)} whole steps {code}"), OWN, machine.project, machine)
     steps = database.steps(key)
     if not steps:
         try:

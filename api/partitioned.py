@@ -34,9 +34,10 @@ from xrelay.backends.discovery import find_backend
 from xrelay.backends.regions import compile_region, region_operators, region_text
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, run_passes, tensor_spec
-from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.qnn.conversion import QnnDequantizeOp
+from xrelay.dialects.qnn.conversion import QnnConversionOp
 from xrelay.dialects.shapes import field_places, leaf_types
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, dtype_of
@@ -117,19 +118,20 @@ def take_quantized_weights(module: ModuleOp, backends: Sequence[Backend]) -> boo
     Whether backends that take the users of quantised constants know these, too, and get them as constants. Otherwise
     what makes numbers of them would be own code's, at each run.
     """
-    weights = (
-        op
-        for op in walk(module)
-        if isinstance(op, QnnDequantizeOp)
-        and all(isinstance(each.owner, ConstantOp) for each in op.operands)
-    )
+    fixed: dict[QnnConversionOp, None] = {}
+    for op in walk(module):
+        if isinstance(op, QnnConversionOp) and all(
+            isinstance(each.owner, ConstantOp) or each.owner in fixed for each in op.operands
+        ):
+            fixed[op] = None
 
     def takes(backend: Backend, op: Operation) -> bool:
-        return isinstance(backend.supports(op, op.operand_types), Yes)
+        is_operator = isinstance(op, RelayOp) and not isinstance(op, TupleOp | CompositeOp)
+        return is_operator and isinstance(backend.supports(op, op.operand_types), Yes)
 
     return all(
         takes(backend, op) or not any(takes(backend, use.operation) for use in op.results[0].uses)
-        for op in weights
+        for op in fixed
         for backend in backends
     )
 

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.backends.base import Backend
-from xrelay.dialects.core.values import CompositeOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp
 from xrelay.dialects.model_names import location_names
 from xrelay.numbering import number_in, numbered
 from xrelay.options import CompileOptions
@@ -63,7 +63,9 @@ def numbers_in(op: Operation) -> int:
 
 def _numbers(op: Operation) -> Iterator[int]:
     for inner in walk(op):
-        for name in () if isinstance(inner, CompositeOp) else location_names(inner.location):
+        # Constants are what something was folded to, as weights of engines that know no quantised ones.
+        is_call = not isinstance(inner, CompositeOp | ConstantOp)
+        for name in location_names(inner.location) if is_call else ():
             number = number_in(name)
             if number is not None:
                 yield number

@@ -25,7 +25,7 @@ from xrelay.placement.costs.timing import clock_for, settle, warm_up
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.placing import Placement, restricted
-from xrelay.placement.plan_file import plan_data
+from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data
 from xrelay.placement.refining import Groups
 from xrelay.placement.rules.base import is_call
 from xrelay.placement.rules.candidate import OWN
@@ -63,6 +63,8 @@ class WholeRuns:
         """
         module, origin = copied(self._module), self._graph.origin
         model = planned_model(module, plan, self._engines, self._options, origin)
+        if plan.get(SIDE_BY_SIDE) and len(model.stages) == len(model.steps):
+            raise PlacementError("none of its regions run at once: each waits for others")
         inputs = example_inputs(model)
         outputs = model.run(inputs)
         self._expected = self._expected or outputs

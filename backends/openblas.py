@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from math import prod
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,8 @@ class Library:
             self._gemm[np.dtype(dtype)] = gemm, number
         self._set_threads = loaded["scipy_openblas_set_num_threads64_"]
         self._threads = loaded["scipy_openblas_get_num_threads64_"]
+        self.lock = Lock()
+        """Held by who has set the number of threads, as long as that is to hold."""
 
     def use_threads(self, count: int) -> None:
         """Sets how many threads a product uses from now on."""
@@ -180,7 +183,12 @@ class OpenBlasBackend(Backend):
         results, steps = region.returned, region.steps
 
         def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
-            self.engine.use_threads(options.threads)
+            # The number of threads is that of the process.
+            with self.engine.lock:
+                self.engine.use_threads(options.threads)
+                return run_steps(inputs, outputs)
+
+        def run_steps(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
             arrays: Arrays = {**region.constants, **dict(zip(parameters, inputs, strict=True))}
             wanted = dict(zip(results, outputs, strict=True))
             for place, tensor, kernel in steps:

@@ -32,11 +32,11 @@ from xrelay.engines import Engines
 from xrelay.finalists import distinct_plans, planned_model
 from xrelay.options import CompileOptions
 from xrelay.partitioned import compile_partitioned
-from xrelay.placement.confirmation import take_turns, upper_limit
+from xrelay.placement.confirmation import LEVEL, passing, take_turns, upper_limit
 from xrelay.placement.costs.borders import NoBorders
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.placing import Placement, Request, problem_of
-from xrelay.placement.plan_file import plan_data
+from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data
 from xrelay.placement.rules.candidate import OWN
 from xrelay.placement.search.exact import exact
 from xrelay.placing import Settings, find_placement
@@ -145,9 +145,9 @@ def run_network(
     samples = runs_of(path, plans, engines, options)
     seconds = {each: float(np.median(taken)) for each, taken in samples.items()}
     best = min((each for each in facts if each in seconds), key=seconds.__getitem__)
-    shipped = best
-    if "plan 1" in samples and upper_limit(samples["plan 1"], samples[best], 0.05) < 1:
-        shipped = "plan 1"
+    mixed = [each for each in placed.plans if each in samples and each not in facts]
+    passed, _ = passing(samples, mixed, best, LEVEL)
+    shipped = min(passed, key=seconds.__getitem__, default=best)
     for each, taken in sorted(seconds.items()):
         told = f", predicted {1e3 * plans[each]['seconds']:.3f}" if each in placed.plans else ""
         print(f"{name}, {each}: {1e3 * taken:.3f} ms{told}", file=sys.stderr)
@@ -156,11 +156,15 @@ def run_network(
         name,
         threads,
         seconds,
-        # Sums without borders are no prediction.
-        {each: plans[each]["seconds"] for each in seconds if each in placed.plans},
+        # Sums without borders are no prediction, nor are those of regions that run at once.
+        {
+            each: plans[each]["seconds"]
+            for each in seconds
+            if each in placed.plans and not plans[each].get(SIDE_BY_SIDE)
+        },
         list(facts),
         shipped,
-        1.0 if shipped == best else upper_limit(samples[shipped], samples[best], 0.05),
+        1.0 if shipped == best else upper_limit(samples[shipped], samples[best], LEVEL),
         outcome.bound,
         outcome.gap,
         search,
@@ -236,7 +240,8 @@ def table(rows: Sequence[Row]) -> str:
     for row in rows:
         times = [f"{1e3 * row.seconds[way]:.3f}" if way in row.seconds else "–" for way in ways]
         cells = [row.network, str(row.threads), *times, row.shipped, f"{row.limit:.3f}"]
-        cells.append(f"{1e3 * row.predicted[row.shipped]:.3f}")
+        predicted = row.predicted.get(row.shipped)
+        cells.append("–" if predicted is None else f"{1e3 * predicted:.3f}")
         cells += [f"{100 * row.error:.0f} %", f"{100 * row.worst:+.0f} %"]
         cells += [f"{1e3 * row.bound:.3f}", f"{100 * row.gap:.1f} %"]
         cells += [f"{row.allowed:.3f}", f"{row.reached:.3f}"]

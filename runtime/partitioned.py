@@ -12,11 +12,11 @@ its own; as a rule each step is a stage.
 from __future__ import annotations
 
 import logging
+import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import groupby
 from threading import Lock
 from typing import Any, TypeAlias, cast
@@ -111,10 +111,16 @@ class PartitionedModel:
         self.stages = tuple(tuple(each) for _, each in groupby(self.steps, lambda step: step.stage))
         """The regions that run at once, in order."""
 
-    @cached_property
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        """What runs the steps of a stage but the first, and the process that it is of."""
+        self._pool_lock = Lock()
+
     def _beside(self) -> ThreadPoolExecutor:
-        """Runs the steps of a stage but the first."""
-        return ThreadPoolExecutor(max(map(len, self.stages)) - 1)
+        """The pool of this process; a child of `fork` has none of the threads of its parent."""
+        with self._pool_lock:
+            if self._pool is None or self._pool[0] != os.getpid():
+                self._pool = os.getpid(), ThreadPoolExecutor(max(map(len, self.stages)) - 1)
+            return self._pool[1]
 
     def __repr__(self) -> str:
         engines = ", ".join(dict.fromkeys(step.backend for step in self.steps)) or "none"
@@ -129,7 +135,7 @@ class PartitionedModel:
     ) -> dict[str, Array]:
         """
         Runs the model on named arrays and returns named arrays. `after_step` is told of each step
-        when it is done.
+        when it and those that run at the same time are done.
 
         Raises ModelError that names the input, what was found and what is expected, and when an
         engine fails.
@@ -170,18 +176,34 @@ class PartitionedModel:
         arrays: dict[int, Array],
         workspace: npt.NDArray[np.uint8],
     ) -> None:
-        """Runs the steps of a stage at once. The workspace is free for others only when all are done."""
+        """
+        Runs the steps of a stage at once. The workspace is free for others only when all are done, also where one fails,
+        or somebody interrupts this.
+        """
         first, *others = stage
         if not others:
             self._run_step(first, arrays, workspace)
             return
-        beside = [self._beside.submit(self._run_step, each, arrays, workspace) for each in others]
+        beside: list[Future[None]] = []
+        errors: list[BaseException] = []
         try:
+            pool = self._beside()
+            for each in others:
+                beside.append(pool.submit(self._run_step, each, arrays, workspace))
             self._run_step(first, arrays, workspace)
-        finally:
-            errors = [each.exception() for each in beside]
-        for error in filter(None, errors):
-            raise error
+        except BaseException as error:  # noqa: BLE001 it is raised when all are done
+            errors.append(error)
+        while beside:
+            try:
+                error = beside[-1].exception()
+            except BaseException as interrupt:  # noqa: BLE001 it is raised when all are done
+                errors.insert(0, interrupt)
+                continue
+            beside.pop()
+            if error is not None:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def _run_step(
         self, step: RegionStep, arrays: dict[int, Array], workspace: npt.NDArray[np.uint8]

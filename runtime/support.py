@@ -10,7 +10,7 @@ It calls `xrelay_barrier(team, threads)` between steps that depend on each other
 `xrelay_next_task(team, thread, threads, loop, tasks, last)` for the next task of a loop that the
 threads share, `xrelay_poll(team, thread, threads, words)` after each round of a loop of the model and, in a
 model that is compiled for profiling, `xrelay_stamp(team, steps)` before the first step and after each
-one, by its number. Around it this module puts the plain C functions that callers use:
+one, by its number (`xrelay_stamp_alone` where the first thread did it alone). Around it this module puts the plain C functions that callers use:
 
     void <name>_run(inputs, outputs, constants, workspace)
     void *<name>_team_create(size_t threads)
@@ -30,7 +30,13 @@ from xrelay.runtime.team import IDLE_PATIENCE_NS, TEAM
 
 MAX_THREADS = 256
 
-SUPPORT_FUNCTIONS = ("xrelay_barrier", "xrelay_next_task", "xrelay_poll", "xrelay_stamp")
+SUPPORT_FUNCTIONS = (
+    "xrelay_barrier",
+    "xrelay_next_task",
+    "xrelay_poll",
+    "xrelay_stamp",
+    "xrelay_stamp_alone",
+)
 """What the entry function may call."""
 
 

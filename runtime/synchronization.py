@@ -248,6 +248,17 @@ wait:
 ; Adds the time since the last stamp to that of a step that ends. It ends with the barrier behind it, which
 ; others may have left long ago. Before the first step the number is 0, and the time itself is noted.
 define void @xrelay_stamp(ptr %team, i64 %step) nounwind {
+  call void @xrelay.note(ptr %team, i64 %step, i1 false)
+  ret void
+}
+
+; The same for a step that this thread did alone, and which ends now.
+define void @xrelay_stamp_alone(ptr %team, i64 %step) nounwind {
+  call void @xrelay.note(ptr %team, i64 %step, i1 true)
+  ret void
+}
+
+define internal void @xrelay.note(ptr %team, i64 %step, i1 %by.itself) nounwind {
   %alone = icmp eq ptr %team, null
   br i1 %alone, label %done, label %look
 look:
@@ -270,7 +281,9 @@ compare:
   %time.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 11
   %time = load i64, ptr %time.at
   %since = load i64, ptr %since.at
-  %met = icmp sge i64 %time, %since
+  %later = icmp sge i64 %time, %since
+  %shared = xor i1 %by.itself, true
+  %met = and i1 %later, %shared
   %end = select i1 %met, i64 %time, i64 %now
   %elapsed = sub i64 %end, %since
   %before = load i64, ptr %place

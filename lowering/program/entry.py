@@ -11,7 +11,7 @@ from xrelay.lowering.emit.context import BARRIER, NEXT_TASK
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE
 from xrelay.lowering.program.steps import Node, is_call, may_last, within
 from xrelay.lowering.program.storage import Storage
-from xrelay.lowering.program.writer import POLL, STAMP, Frame, FunctionWriter
+from xrelay.lowering.program.writer import POLL, STAMP, STAMP_ALONE, Frame, FunctionWriter
 
 _ARGUMENTS = ("inputs", "outputs", "constants", "workspace", "thread", "threads", "team")
 
@@ -80,7 +80,7 @@ def declarations(threads: int, *, profile: bool, loops: bool) -> list[llvm.FuncO
         taken[BARRIER] = llvm.LLVMFunctionType([pointer, i64])
         taken[NEXT_TASK] = llvm.LLVMFunctionType([pointer, *[i64] * 5], i64)
     if profile:
-        taken[STAMP] = llvm.LLVMFunctionType([pointer, i64])
+        taken |= dict.fromkeys((STAMP, STAMP_ALONE), llvm.LLVMFunctionType([pointer, i64]))
     if loops:
         taken[POLL] = llvm.LLVMFunctionType([pointer, i64, i64, pointer], i64)
     external = llvm.LinkageAttr("external")

@@ -17,7 +17,7 @@ A program whose lengths are not known before it runs has one more input: the tab
 them, of 64 bits each.
 
 Inputs and outputs are row-major, or lie as the caller says (caller_memory.py). Constants and workspace are aligned to 64 bytes. `team` is what
-`xrelay_barrier(team, threads)` is given, and `xrelay_stamp(team, step)` in programs that take the
+`xrelay_barrier(team, threads)` is given, and `xrelay_stamp(team, step)` (or `xrelay_stamp_alone`) in programs that take the
 time of their steps; both are functions of the run time.
 """
 

@@ -45,7 +45,7 @@ from xrelay.lowering.program.steps import (
 from xrelay.lowering.program.storage import Storage
 from xrelay.runtime.signature import TOO_DEEP
 
-STAMP = "xrelay_stamp"
+STAMP, STAMP_ALONE = "xrelay_stamp", "xrelay_stamp_alone"
 """The function of the run time that takes the time: void (ptr team, i64 step)."""
 POLL = "xrelay_poll"
 """The function of the run time that says whether loops are to end, the same to all threads, which wait for one
@@ -152,8 +152,9 @@ class FunctionWriter:
             callee, args = call.kernel.function.sym_name.data, map(self.address, places)
             self.run(func.CallOp(callee, [*args, *self.args[4:7]], []), is_small=is_small)
         if self.profile:
-            self.barrier()
-            self.stamp(self.first + number + 1)
+            # The first thread takes the time, and has done what is small itself.
+            self.meet(is_small=is_small)
+            self.stamp(self.first + number + 1, is_small=is_small)
 
     def run(self, op: Operation, *, is_small: bool) -> None:
         """What all threads do, or the first one."""
@@ -228,10 +229,11 @@ class FunctionWriter:
         if not (is_small and self.unread and self.by_first and self.untouched):
             self.barrier()
 
-    def stamp(self, step: int) -> None:
-        """Takes the time at which a step ends."""
+    def stamp(self, step: int, *, is_small: bool = False) -> None:
+        """Takes the time at which a step ends: when all threads have met behind it, or the first one has done it."""
         number = self.constant(step)
-        self.first_alone([llvm.CallOp(STAMP, self.args[6], number.result)], number)
+        name = STAMP_ALONE if is_small else STAMP
+        self.first_alone([llvm.CallOp(name, self.args[6], number.result)], number)
 
     def begin_polling(self, *, calls: bool) -> None:
         """Nobody has asked yet for an end, and with `calls` none was too deep."""

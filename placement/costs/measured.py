@@ -106,8 +106,8 @@ class MeasuredCosts(RecordedCosts):
     progress: Callable[[str], None] = field(default=lambda text: None)
     measured: int = 0
     """How many measurements were made."""
-    end: float | None = None
-    """When the time for measurements is over; they begin when there are some to make."""
+    spent: float = 0.0
+    """How many seconds measurements have taken."""
 
     def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
         keys = [self.key(each) for each in candidates]
@@ -124,7 +124,8 @@ class MeasuredCosts(RecordedCosts):
         self, wanted: Mapping[str, tuple[Key, Candidate]], found: dict[str, Record]
     ) -> None:
         """Measures what is wanted while there is time, notes it, and adds it to what is found."""
-        self.end = time.monotonic() + self.budget if self.end is None else self.end
+        start = time.monotonic()
+        end = start + self.budget - self.spent
         pending: dict[str, Future[Record]] = {}
         for text, (_, candidate) in wanted.items():
             function, original = self.extracted(candidate)
@@ -139,7 +140,7 @@ class MeasuredCosts(RecordedCosts):
         for number, (text, future) in enumerate(pending.items()):
             key, candidate = wanted[text]
             self.progress(f"measure {number + 1} of {len(pending)}: {candidate.part.label[:60]}")
-            left = max(0.0, self.end - time.monotonic())
+            left = max(0.0, end - time.monotonic())
             record = record_of(future, None if left == float("inf") else left)
             if record is None:
                 future.cancel()
@@ -147,6 +148,7 @@ class MeasuredCosts(RecordedCosts):
             self.measured += 1
             found[text] = record
             self.database.add(key, candidate.part.label, record)
+        self.spent += time.monotonic() - start
 
 
 def record_of(future: Future[Record], seconds: float | None) -> Record | None:

@@ -13,6 +13,8 @@ import pytest
 
 import xrelay
 from xrelay.compiler import context, lower, parse_program
+from xrelay.interpreters.relay import interpret
+from xrelay.lowering.program import small
 from xrelay.options import CompileOptions
 from xrelay.runtime import code
 from xrelay.runtime.errors import ModelError
@@ -96,6 +98,59 @@ func.func @main(%n: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
 }
 """
 """x times n + 1: a sum as deep as the input says."""
+
+
+@pytest.fixture(params=[True, False], ids=["small", "shared"], autouse=True)
+def small_steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once with steps that the first thread runs alone, and once with all shared."""
+    if not request.param:
+        monkeypatch.setattr(small, "SMALL_SECONDS", 0.0)
+
+
+MIXED = """
+func.func @main(%x: tensor<150x200xf32>, %y: tensor<9xf32>, %n: tensor<i32>) -> (tensor<150x200xf32>, tensor<9xf32>) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %8 = arith.constant 8 : index
+  %m = tensor.extract %n[] : tensor<i32>
+  %e = arith.index_cast %m : i32 to index
+  %a, %b = scf.for %i = %0 to %e step %1 iter_args(%s = %x, %t = %y) -> (tensor<150x200xf32>, tensor<9xf32>) {
+    %u = scf.for %j = %0 to %8 step %1 iter_args(%v = %t) -> (tensor<9xf32>) {
+      %w = relay.tanh %v : (tensor<9xf32>) -> tensor<9xf32>
+      scf.yield %w : tensor<9xf32>
+    }
+    %k = relay.sum %u : (tensor<9xf32>) -> tensor<f32>
+    %z = relay.zeros_like %k : (tensor<f32>) -> tensor<f32>
+    %l = relay.less %k, %z : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %c = tensor.extract %l[] : tensor<i1>
+    %r = scf.if %c -> (tensor<150x200xf32>) {
+      %p = relay.add %s, %k : (tensor<150x200xf32>, tensor<f32>) -> tensor<150x200xf32>
+      scf.yield %p : tensor<150x200xf32>
+    } else {
+      scf.yield %s : tensor<150x200xf32>
+    }
+    %q = relay.negative %r : (tensor<150x200xf32>) -> tensor<150x200xf32>
+    %d = relay.max %q : (tensor<150x200xf32>) -> tensor<f32>
+    %f = relay.subtract %u, %d : (tensor<9xf32>, tensor<f32>) -> tensor<9xf32>
+    scf.yield %q, %f : tensor<150x200xf32>, tensor<9xf32>
+  }
+  func.return %a, %b : tensor<150x200xf32>, tensor<9xf32>
+}
+"""
+"""Steps of a microsecond and of several, in loops and branches."""
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_small_steps_beside_shared_ones(threads: int):
+    model, rng = compiled(MIXED, threads), np.random.default_rng(0)
+    module = parse_program(MIXED.encode(), "program", context())
+    for rounds in (0, 1, 7):
+        x, y = rng.standard_normal((150, 200), np.float32), rng.standard_normal(9, np.float32)
+        inputs = {"x": x, "y": y, "n": np.array(rounds, np.int32)}
+        wanted = interpret(module, list(inputs.values()))
+        for _ in range(5):
+            for one, other in zip(model.run(inputs).values(), wanted, strict=True):
+                np.testing.assert_allclose(one, other, 1e-4, 1e-5)
 
 
 def compiled(text: str, threads: int = 1, *, profile: bool = False) -> Model:

@@ -488,6 +488,19 @@ class Taking(NumpyBackend):
         return Yes() if op.name.removeprefix("relay.") in self.operators else No("it does not")
 
 
+def test_weights_that_are_quantised_by_the_model() -> None:
+    """Rounded numbers are as constant as integers."""
+    text = QUANTIZED.replace("%w = relay.constant dense<[[1, 2, 3], [4, 5, 6], [7, 8, 9], [-1, -2, -3]]> : tensor<4x3xi8>", """
+  %f = relay.constant dense<[[1., 2., 3.], [4., 5., 6.], [7., 8., 9.], [-1., -2., -3.]]> : tensor<4x3xf32>
+  %q = relay.constant dense<1.0> : tensor<f32>
+  %o = relay.constant dense<0> : tensor<i32>
+  %w = relay.qnn.quantize %f, %q, %o {out_dtype = i8} : (tensor<4x3xf32>, tensor<f32>, tensor<i32>) -> tensor<4x3xi8>""")  # fmt: skip
+    for operators, stay in ((("nn.dense",), False), (("qnn.quantize", "qnn.dequantize"), True)):
+        program = module(text)
+        partition(program, find_backends([Taking(*operators)]))
+        assert ("relay.qnn.dequantize" in {op.name for op in program.walk()}) is stay
+
+
 @pytest.mark.parametrize(
     ("operators", "stay"),
     [

@@ -14,9 +14,13 @@ from xdsl.ir import SSAValue
 
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import kernel_options, run_passes
-from xrelay.dialects.core.values import FusedOp
+from xrelay.dialects.core.values import FusedOp, TupleOp
 from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.nn.norm import SoftmaxOp
+from xrelay.dialects.pool.pool import MaxPool2DOp
 from xrelay.dialects.tensor.binary import AddOp
+from xrelay.dialects.tensor.einsum import EinsumOp
+from xrelay.dialects.tensor.sort import SortOp
 from xrelay.dialects.tensor.unary import ExpOp
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.relay import interpret
@@ -184,6 +188,11 @@ def dense(g: Graph, rows: int, columns: int) -> SSAValue:
     return g.op(DenseOp(x, w))
 
 
+def product(g: Graph) -> SSAValue:
+    x, y = g.input(np.ones((4, 5), np.float32)), g.input(np.ones((5, 4), np.float32))
+    return g.op(EinsumOp(g.op(TupleOp([x, y])), "ij,jk->ik"))
+
+
 @pytest.mark.parametrize(
     ("build", "small"),
     [
@@ -192,6 +201,11 @@ def dense(g: Graph, rows: int, columns: int) -> SSAValue:
         (lambda g: g.op(AddOp(*[g.input(np.ones(7000, np.float32))] * 2)), True),
         (lambda g: dense(g, 1, 200), True),
         (lambda g: dense(g, 8, 80), False),  # Too much arithmetic.
+        (lambda g: g.op(SoftmaxOp(g.input(np.ones((8, 100), np.float32)))), True),
+        # What does more than its sizes tell.
+        (lambda g: g.op(SortOp(g.input(np.ones((4, 9), np.float32)))), False),
+        (lambda g: product(g), False),
+        (lambda g: g.op(MaxPool2DOp(g.input(np.ones((1, 1, 9, 9), np.float32)), (9, 9))), False),
     ],
 )
 def test_what_is_small(build: Callable[[Graph], SSAValue], small: bool) -> None:

@@ -1,7 +1,9 @@
 """Regions that need nothing of each other run at once, on threads of their own."""
 
+import multiprocessing
+import time
 from collections.abc import Sequence
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import numpy as np
@@ -130,6 +132,50 @@ def test_a_region_that_fails_beside_others(broken: str) -> None:
     with pytest.raises(ModelError, match="fails on backend 'some': out of order"):
         model.run({"x": X})
     engine.fails = ""
+    (found,) = model.run({"x": X}).values()
+    np.testing.assert_allclose(found, right(X), rtol=1e-5)
+
+
+def _run_in_child(model: PartitionedModel, queue: Any) -> None:
+    (found,) = model.run({"x": X}).values()
+    queue.put(np.allclose(found, right(X)))
+
+
+def test_a_child_of_fork_has_threads_of_its_own() -> None:
+    model = at_once(TOWERS, Engine("exp", "tanh", "nn.dense"), 3)
+    model.run({"x": X})
+    fork = multiprocessing.get_context("fork")
+    queue = fork.SimpleQueue()
+    child = fork.Process(target=_run_in_child, args=(model, queue))
+    child.start()
+    child.join(WAIT)
+    assert child.exitcode == 0 and queue.get()
+
+
+def test_the_workspace_is_free_when_all_have_ended() -> None:
+    """Also for who is interrupted: the first region gives up at once, another one goes on."""
+    engine = Engine("exp", "tanh", "nn.dense")
+    model = at_once(TOWERS, engine, 3)
+    first, slow, _ = model.stages[0]
+    entered, ended, run = Event(), Event(), slow.run
+
+    def interrupted(*_: object) -> None:
+        entered.wait(WAIT)
+        raise KeyboardInterrupt
+
+    def lasting(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array] | None:
+        entered.set()
+        time.sleep(0.05)
+        found = run(inputs, outputs)
+        ended.set()
+        return found
+
+    kept = first.run
+    first.run, slow.run = interrupted, lasting
+    with pytest.raises(KeyboardInterrupt):
+        model.run({"x": X})
+    assert ended.is_set()
+    first.run, slow.run = kept, run
     (found,) = model.run({"x": X}).values()
     np.testing.assert_allclose(found, right(X), rtol=1e-5)
 
