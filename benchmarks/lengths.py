@@ -39,8 +39,9 @@ from benchmarks.engines import (
     onnxruntime_runner,
     openvino_runner,
 )
-from benchmarks.machine import cpu_name
+from benchmarks.machine import MachineDescription, cpu_name, describe_machine
 from benchmarks.measure import difference
+from benchmarks.report import machine_lines
 from benchmarks.suite import NETWORKS, Axes, Input, Network, export
 from xrelay.placement.costs.timing import settle
 from xrelay.runtime.dynamic import DynamicModel
@@ -321,8 +322,23 @@ def table_of(results: Sequence[Result]) -> Table:
     return table
 
 
-def page(results: Sequence[Result]) -> str:
-    """The table as Markdown, with the means over all cases."""
+LEGEND = """
+This page is written by `python -m benchmarks.lengths --markdown FILE`. How one program serves many lengths says
+[running.md](running.md#unknown-dimensions). Milliseconds are the least of single runs, in float32 (OpenVINO is asked for that; as it comes it takes
+bfloat16 where the CPU has it). The length changes from call to call; engines take turns, and load the file with open dimensions once. *static* are programs
+of xrelay for one combination of lengths alone, *of static* is the time of the one program divided by theirs, and *speed* the time of the fastest
+other engine divided by that of the one program. Lengths of 1 and 0 have programs of their own.
+"""
+
+
+def page(results: Sequence[Result], machine: MachineDescription) -> str:
+    """The tables as Markdown, with the means over all cases."""
+    heading = ["# One program for many lengths, measured", LEGEND, *machine_lines(machine), "", ""]
+    return "\n".join(heading) + tables(results)
+
+
+def tables(results: Sequence[Result]) -> str:
+    """The tables as Markdown."""
     engines = engines_of(results)
     titles = ["network", "threads", "lengths", *(TITLES.get(name, name) for name in engines)]
     lines = [
@@ -375,6 +391,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_cache_option(parser)
     args = parser.parse_args(arguments)
     results: list[Result] = []
+    machine = describe_machine((), lambda text: None)
     for name in args.cases:
         path = CASES[name].onnx_file(args.cache, lambda text: print(text, file=sys.stderr))
         for threads in args.threads:
@@ -388,7 +405,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(f"{cpu_name()}, f32")
     console.print(table_of(results))
     if args.markdown is not None:
-        args.markdown.write_text(page(results))
+        args.markdown.write_text(page(results, machine))
     return 0
 
 

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks.engines import REFERENCE, XRELAY
-from benchmarks.lengths import CASES, STATIC, Call, Result, page, table_of
+from benchmarks.lengths import CASES, STATIC, Call, Result, table_of, tables
 
 RESULT = Result(
     "mlp_batches",
@@ -38,7 +38,7 @@ def test_tables_have_ratios_and_means():
     lines = [line.split("\u2502") for line in capture.get().splitlines() if "mlp_batches" in line]
     assert [cells[-3].strip() for cells in lines] == ["2.00", "1.00", "1.41"]
     assert [cells[-2].strip() for cells in lines] == ["3.00", "0.75", "1.50"]
-    text = page([RESULT])
+    text = tables([RESULT])
     assert "| mlp_batches | 2 | 3 | 1.00 | 0.50 | 3.00 | 2.00 | 3.00 |" in text
     assert "| mlp_batches | 2 | 1 | 3.00 | 2.50 | 1.20 |" in text
     assert "Threads: 2. Geometric means: 1.41 times the time of static programs, 1.50 times" in text
