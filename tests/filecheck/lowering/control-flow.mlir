@@ -3,15 +3,15 @@
 // Branches and loops of the program are those of the entry function, which every thread runs. A number that decides
 // is read once all have written it, and all have read it before the next step.
 
-func.func @main(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @main(%c: tensor<i1>, %x: tensor<20000xf32>) -> tensor<20000xf32> {
   %b = tensor.extract %c[] : tensor<i1>
-  %0 = scf.if %b -> (tensor<4xf32>) {
-    %1 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %1 : tensor<4xf32>
+  %0 = scf.if %b -> (tensor<20000xf32>) {
+    %1 = relay.exp %x : (tensor<20000xf32>) -> tensor<20000xf32>
+    scf.yield %1 : tensor<20000xf32>
   } else {
-    scf.yield %x : tensor<4xf32>
+    scf.yield %x : tensor<20000xf32>
   }
-  func.return %0 : tensor<4xf32>
+  func.return %0 : tensor<20000xf32>
 }
 
 // CHECK-LABEL: func.func @main(
@@ -32,17 +32,17 @@ func.func @main(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @main(%x: tensor<4xf32>) -> tensor<3x4xf32> {
+func.func @main(%x: tensor<20000xf32>) -> tensor<3x20000xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
-  %e = tensor.empty() : tensor<3x4xf32>
-  %a, %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%s = %x, %rows = %e) -> (tensor<4xf32>, tensor<3x4xf32>) {
-    %1 = relay.exp %s : (tensor<4xf32>) -> tensor<4xf32>
-    %2 = tensor.insert_slice %1 into %rows[%i, 0][1, 4][1, 1] : tensor<4xf32> into tensor<3x4xf32>
-    scf.yield %1, %2 : tensor<4xf32>, tensor<3x4xf32>
+  %e = tensor.empty() : tensor<3x20000xf32>
+  %a, %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%s = %x, %rows = %e) -> (tensor<20000xf32>, tensor<3x20000xf32>) {
+    %1 = relay.exp %s : (tensor<20000xf32>) -> tensor<20000xf32>
+    %2 = tensor.insert_slice %1 into %rows[%i, 0][1, 20000][1, 1] : tensor<20000xf32> into tensor<3x20000xf32>
+    scf.yield %1, %2 : tensor<20000xf32>, tensor<3x20000xf32>
   }
-  func.return %r : tensor<3x4xf32>
+  func.return %r : tensor<3x20000xf32>
 }
 
 // What is carried is written over, and each row goes to its place in the output. A short loop is not asked whether to end.
@@ -67,27 +67,31 @@ func.func @main(%x: tensor<4xf32>) -> tensor<3x4xf32> {
 
 // -----
 
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %r = scf.while (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
-    %s = relay.sum %a : (tensor<4xf32>) -> tensor<f32>
+func.func @main(%x: tensor<20000xf32>) -> tensor<20000xf32> {
+  %r = scf.while (%a = %x) : (tensor<20000xf32>) -> tensor<20000xf32> {
+    %s = relay.sum %a : (tensor<20000xf32>) -> tensor<f32>
     %l = relay.isfinite %s : (tensor<f32>) -> tensor<i1>
     %c = tensor.extract %l[] : tensor<i1>
-    scf.condition(%c) %a : tensor<4xf32>
+    scf.condition(%c) %a : tensor<20000xf32>
   } do {
-  ^bb0(%a: tensor<4xf32>):
-    %1 = relay.exp %a : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %1 : tensor<4xf32>
+  ^bb0(%a: tensor<20000xf32>):
+    %1 = relay.exp %a : (tensor<20000xf32>) -> tensor<20000xf32>
+    scf.yield %1 : tensor<20000xf32>
   }
-  func.return %r : tensor<4xf32>
+  func.return %r : tensor<20000xf32>
 }
 
-// A loop that may last is asked after each round.
+// A loop that may last is asked after each round. What is small the first thread does alone.
 // CHECK-LABEL: func.func @main(
 // CHECK:         llvm.store %{{\w+}}, %workspace
 // CHECK:         scf.while (%[[STOP:\w+]] = %{{\w+}}) : (i1) -> () {
 // CHECK:           func.call @fused_sum(
 // CHECK-NEXT:      llvm.call @xrelay_barrier
-// CHECK:           func.call @fused_isfinite(%{{\w+}}, %[[FINITE:\w+]],
+// CHECK:           %[[FIRST:\w+]] = arith.cmpi eq, %thread
+// CHECK-NEXT:      scf.if %[[FIRST]] {
+// CHECK-NEXT:        func.call @fused_isfinite(%{{\w+}}, %[[FINITE:\w+]],
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:      }
 // CHECK-NEXT:      llvm.call @xrelay_barrier
 // CHECK-NEXT:      llvm.load %[[FINITE]] {{.*}} -> i8
 // CHECK:           arith.xori %[[STOP]]

@@ -5,11 +5,11 @@
 // The threads share the rounds of each step: the run time hands out one after the other. Where one
 // step reads what another wrote they wait for each other.
 
-func.func @main(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
-  %0 = relay.exp %x : (tensor<64x128xf32>) -> tensor<64x128xf32>
-  %1 = relay.negative %0 : (tensor<64x128xf32>) -> tensor<64x128xf32>
-  %2 = relay.nn.softmax %1 : (tensor<64x128xf32>) -> tensor<64x128xf32>
-  func.return %2 : tensor<64x128xf32>
+func.func @main(%x: tensor<640x128xf32>) -> tensor<640x128xf32> {
+  %0 = relay.exp %x : (tensor<640x128xf32>) -> tensor<640x128xf32>
+  %1 = relay.negative %0 : (tensor<640x128xf32>) -> tensor<640x128xf32>
+  %2 = relay.nn.softmax %1 : (tensor<640x128xf32>) -> tensor<640x128xf32>
+  func.return %2 : tensor<640x128xf32>
 }
 
 // CHECK:         llvm.func @xrelay_barrier(!llvm.ptr, i64)
