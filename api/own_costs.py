@@ -130,6 +130,8 @@ def steps_of(graph: Graph, times: Sequence[StepTime]) -> list[Step]:
 
     def join(numbers: Iterable[int]) -> None:
         joined = {one_of[number] for number in numbers}
+        if len(joined) == 1:
+            return
         for number, other in enumerate(one_of):
             if other in joined:
                 one_of[number] = max(joined)

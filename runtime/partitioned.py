@@ -158,8 +158,11 @@ class PartitionedModel:
                 if after_step is not None:
                     for step in stage:
                         after_step(step)
-        finally:
+        except Exception:
             self._idle.append(workspace)
+            raise
+        # Who is interrupted may leave steps behind that still write to theirs: it is for no other run.
+        self._idle.append(workspace)
         results: dict[str, Array] = {}
         seen = set(given)
         for spec, slot in zip(self.signature.outputs, self._outputs, strict=True):
@@ -176,34 +179,21 @@ class PartitionedModel:
         arrays: dict[int, Array],
         workspace: npt.NDArray[np.uint8],
     ) -> None:
-        """
-        Runs the steps of a stage at once. The workspace is free for others only when all are done, also where one fails,
-        or somebody interrupts this.
-        """
+        """Runs the steps of a stage at once, all of them, also where one fails."""
         first, *others = stage
         if not others:
             self._run_step(first, arrays, workspace)
             return
         beside: list[Future[None]] = []
-        errors: list[BaseException] = []
         try:
             pool = self._beside()
             for each in others:
                 beside.append(pool.submit(self._run_step, each, arrays, workspace))
             self._run_step(first, arrays, workspace)
-        except BaseException as error:  # noqa: BLE001 it is raised when all are done
-            errors.append(error)
-        while beside:
-            try:
-                error = beside[-1].exception()
-            except BaseException as interrupt:  # noqa: BLE001 it is raised when all are done
-                errors.insert(0, interrupt)
-                continue
-            beside.pop()
-            if error is not None:
-                errors.append(error)
-        if errors:
-            raise errors[0]
+        finally:
+            errors = [each.exception() for each in beside]
+        for error in filter(None, errors):
+            raise error
 
     def _run_step(
         self, step: RegionStep, arrays: dict[int, Array], workspace: npt.NDArray[np.uint8]

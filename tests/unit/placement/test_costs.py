@@ -37,7 +37,7 @@ from xrelay.placement.costs.key import Key, Machine, engine_version
 from xrelay.placement.costs.measured import Engine, MeasuredCosts, RecordedCosts
 from xrelay.placement.costs.model import EngineModel, FittedCosts, ModelCosts, fitted
 from xrelay.placement.costs.ray_executor import RayExecutor
-from xrelay.placement.costs.timing import interval, measure
+from xrelay.placement.costs.timing import interval, measure, warm_up
 from xrelay.placement.costs.workers import WorkerExecutor, WorkerLost
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.extraction import extract
@@ -205,6 +205,27 @@ def test_versions_of_engines() -> None:
     chosen = OnnxRuntimeBackend("nn.relu")
     assert engine_version(chosen) == f"{onnxruntime.__version__}:nn.relu"
     assert engine_version(NumpyBackend()) == "0.1.0"
+
+
+@pytest.mark.parametrize(
+    ("taken", "runs"),
+    [
+        ([5.0] * 9, 5),  # The first one is faster than none; four still ones.
+        ([9.0, 8.0, 7.0, 7.0, 7.0, 7.0, 7.0, 1.0], 7),
+        ([9.0, 9.0, 9.0, 9.0, 8.0, 8.5, 8.0, 8.0, 8.0, 1.0], 9),
+    ],
+)
+def test_runs_warm_up_until_they_get_no_faster(taken: list[float], runs: int) -> None:
+    """By the clock of the measurement; or as long as there is time."""
+    left, now = list(taken), [0.0]
+
+    def run() -> None:
+        now[0] += left.pop(0)
+
+    warm_up(run, lambda: now[0], 60.0)
+    assert len(taken) - len(left) == runs
+    warm_up(run, lambda: now[0], 0.0)
+    assert len(taken) - len(left) == runs, "there was no time"
 
 
 # -- the database -----------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from xrelay.placement.rules.defaults import OWN_KERNELS
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.sources import Source
+from xrelay.whole_runs import WholeRuns
 
 TOWERS = "a = exp x\nb = tanh x\nc = nn.dense x x\nd = add a b\ne = add d c\nreturn e"
 CHAIN = "a = exp x\nb = tanh a\nreturn b"
@@ -196,6 +197,14 @@ def test_side_by_side_is_another_plan() -> None:
     assert plan_of_data(other, placement.graph).data["side_by_side"] is True
     with pytest.raises(PlacementError, match="'side_by_side' is 'yes', expected true or false"):
         plan_of_data({**plan, "side_by_side": "yes"}, placement.graph)
+
+
+def test_plans_whose_regions_wait_for_each_other_are_none_side_by_side() -> None:
+    source, engines, placement = placed(CHAIN, Engine("exp"), 2)
+    plan = {**plan_of(placement, engines, 2), "side_by_side": True}
+    whole = WholeRuns(placement.graph, source.module, engines, CompileOptions(2))
+    with pytest.raises(PlacementError, match="none of its regions run at once: each waits"):
+        whole.run(plan)
 
 
 def test_they_are_tried_with_several_threads() -> None:
