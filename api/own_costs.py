@@ -16,8 +16,6 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.backends.base import Array
-from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import compile_code
 from xrelay.engines import OwnCode
 from xrelay.numbering import number_in, numbered
@@ -25,12 +23,13 @@ from xrelay.options import CompileOptions
 from xrelay.placement.costs.cost import UNKNOWN, Cost, Estimator
 from xrelay.placement.costs.crossings import region_start
 from xrelay.placement.costs.database import Database, Step
-from xrelay.placement.costs.job import numbers
+from xrelay.placement.costs.inputs import inputs_in_turn
 from xrelay.placement.costs.key import Key, Machine, digest
 from xrelay.placement.costs.timing import clock_for, measure
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import first_inside, members
 from xrelay.placement.graph.sub_graph import SubGraph
+from xrelay.placement.methods import WARM, Inputs
 from xrelay.placement.plan_file import model_digest
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.rule import Rule
@@ -81,7 +80,7 @@ class StepRule(Rule):
 
 
 def profiled_steps(
-    module: ModuleOp, graph: Graph, options: CompileOptions, seconds: float
+    module: ModuleOp, graph: Graph, options: CompileOptions, seconds: float, inputs: Inputs = WARM
 ) -> list[Step]:
     """
     The steps of a module that own code compiles and runs: the profile says how a run divides, and the
@@ -91,20 +90,20 @@ def profiled_steps(
     """
     clock = clock_for(options.threads)
 
-    def compiled(settings: CompileOptions) -> tuple[Model, dict[str, Array], float]:
-        """A model, inputs for it, and how long a run takes."""
+    def compiled(settings: CompileOptions) -> tuple[Model, float]:
+        """A model, and how long a run takes."""
         model = Model.from_code(compile_code(numbered(module, graph), "placed", settings))
-        specs = model.signature.inputs
-        inputs = {spec.name: numbers(RegionTensor(spec.shape, spec.dtype)) for spec in specs}
+        given = inputs_in_turn(model.signature.inputs, inputs)
         outputs = [np.empty(spec.shape, spec.dtype) for spec in model.signature.outputs]
-        arrays = list(inputs.values())
-        run = measure(lambda: model.run_into(arrays, outputs), seconds, clock)
-        return model, inputs, run.median
+        return model, measure(lambda: model.run_into(given(), outputs), seconds, clock).median
 
-    model, inputs, whole = compiled(replace(options, profile=True))
-    times = profile_model(model, inputs).steps
+    model, whole = compiled(replace(options, profile=True))
+    specs = model.signature.inputs
+    arrays = inputs_in_turn(specs, WARM)()
+    given = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
+    times = profile_model(model, given).steps
     if len(times) * STAMP_SECONDS > UNSEEN * whole:
-        *_, whole = compiled(options)
+        _, whole = compiled(options)
     # What a region begins with, the borders count.
     begun = region_start(OwnCode(), options.threads, seconds, clock)
     return scaled(steps_of(graph, times), max(whole - begun, 0.0))
@@ -189,17 +188,19 @@ def own_costs(
     graph: Graph,
     options: CompileOptions,
     database: Database,
+    inputs: Inputs = WARM,
     seconds: float = 0.2,
 ) -> OwnCosts | None:
     """The costs of own code, from a database or a profile; None for a module that it cannot compile."""
     machine = Machine.here(options.threads)
     # What decides about the code; and "whole", as the sum is that of a run without a profile.
     code = f"{options.target} {options.winograd} {options.precision} {options.precision_rules}"
-    key = Key(digest(f"{model_digest(graph)} whole steps {code}"), OWN, machine.project, machine)
+    what = digest(f"{model_digest(graph)} whole steps {code}")
+    key = Key(what, OWN, machine.project, machine, inputs=inputs)
     steps = database.steps(key)
     if not steps:
         try:
-            steps = profiled_steps(module, graph, options, seconds)
+            steps = profiled_steps(module, graph, options, seconds, inputs)
         except DiagnosticException:
             return None
         database.add_steps(key, steps)

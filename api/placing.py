@@ -34,6 +34,7 @@ from xrelay.placement.costs.measured import MeasuredCosts, RecordedCosts
 from xrelay.placement.costs.model import FittedCosts
 from xrelay.placement.costs.workers import WorkerExecutor
 from xrelay.placement.graph.dataflow import Graph
+from xrelay.placement.methods import WARM, Inputs
 from xrelay.placement.placing import Placement, Request, place
 from xrelay.placement.plan_file import plan_data, read_plan
 from xrelay.placement.rules.combinators import Union
@@ -61,6 +62,8 @@ class Settings:
     """How long all measurements may take."""
     sample_seconds: float = 0.1
     """How long one measurement may take."""
+    inputs: Inputs = WARM
+    """What regions and whole runs are timed on: the same arrays each time, or others from a pool larger than caches."""
     refine_seconds: float = 0.0
     """How long Collage's evolution may change the best plan, by whole runs."""
     is_confirmed: bool = True
@@ -133,7 +136,7 @@ def find_placement(
         source, graph, engines, options, settings, machine, progress
     )
     plans = plans_to_try(placement, engines, machine, priority)
-    whole = WholeRuns(graph, source.module, engines, options)
+    whole = WholeRuns(graph, source.module, engines, options, settings.inputs)
     if settings.refine_seconds > 0:
         better = refined(placement, whole, engines, machine, settings.refine_seconds, progress)
         plans |= {} if better is None else {"refined": better}
@@ -160,13 +163,14 @@ def _searched(
     described = engines.described()
     with _measuring(settings) as executor, opened_database(settings.database) as database:
         progress("profile own code")
-        own = own_costs(source.module, graph, options, database)
-        recorded = RecordedCosts(database, described, machine)
+        own = own_costs(source.module, graph, options, database, settings.inputs)
+        recorded = RecordedCosts(database, described, machine, inputs=settings.inputs)
         costs = MeasuredCosts(
             database,
             described,
             machine,
             recorded.keys,
+            settings.inputs,
             executor=executor,
             sample_seconds=settings.sample_seconds,
             budget=settings.measure_seconds,
@@ -180,7 +184,7 @@ def _searched(
         # Before the search, whose guesses follow all that is measured.
         regions = priority_regions(source.module, graph, engines.backends, options)
         region_costs = FirstKnown([*profiled, costs]).estimates(regions)
-        models = FittedCosts(lambda: database.measurements(machine))
+        models = FittedCosts(lambda: database.measurements(machine, settings.inputs))
         placement = place(
             graph,
             # What is profiled adds up; parts of steps are for what other engines leave of these.

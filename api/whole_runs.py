@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any
 
@@ -12,18 +12,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.backends.base import Array
-from xrelay.backends.regions import RegionTensor
 from xrelay.dialects.shapes import leaf_types
 from xrelay.engines import Engines
 from xrelay.finalists import planned_model
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.options import CompileOptions, Progress
 from xrelay.placement.confirmation import Run, Verdict, confirm
-from xrelay.placement.costs.job import numbers
+from xrelay.placement.costs.inputs import inputs_in_turn
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.timing import clock_for, settle, warm_up
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
+from xrelay.placement.methods import WARM, Inputs
 from xrelay.placement.placing import Placement, restricted
 from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data
 from xrelay.placement.refining import Groups
@@ -48,10 +48,20 @@ MOST_GENERATIONS = 1000
 class WholeRuns:
     """Compiles plans for a prepared module, which stays as it is, and compares what they give."""
 
-    def __init__(self, graph: Graph, module: ModuleOp, engines: Engines, options: CompileOptions):
+    def __init__(
+        self,
+        graph: Graph,
+        module: ModuleOp,
+        engines: Engines,
+        options: CompileOptions,
+        inputs: Inputs = WARM,
+    ):
         """`graph` is that of the module."""
         self._graph, self._module = graph, module
         self._engines, self._options = engines, options
+        self._inputs: Inputs = inputs
+        self._given: GivenInputs | None = None
+        """Those of all plans, which take the same ones."""
         self._close = CLOSE_IN_STEPS if rounds(graph) else CLOSE
         self._expected: dict[str, Array] | None = None
 
@@ -65,15 +75,15 @@ class WholeRuns:
         model = planned_model(module, plan, self._engines, self._options, origin)
         if plan.get(SIDE_BY_SIDE) and len(model.stages) == len(model.steps):
             raise PlacementError("none of its regions run at once: each waits for others")
-        inputs = example_inputs(model)
-        outputs = model.run(inputs)
+        self._given = self._given or example_inputs(model, self._inputs)
+        outputs = model.run(self._given())
         self._expected = self._expected or outputs
         far = farthest(outputs, self._expected)
         if far > self._close:
             raise PlacementError(
                 f"its outputs are {far:.2g} of the largest element away, expected {self._close:g}"
             )
-        return run_of(model, inputs)
+        return run_of(model, self._given)
 
 
 def confirmed(
@@ -147,11 +157,20 @@ def rounds(graph: Graph) -> bool:
     return any(each.itemsize == 1 and each.kind in "iu" for each in dtypes)
 
 
-def example_inputs(model: PartitionedModel) -> dict[str, Array]:
-    """Seeded inputs of a model."""
-    return {
-        spec.name: numbers(RegionTensor(spec.shape, spec.dtype)) for spec in model.signature.inputs
-    }
+GivenInputs = Callable[[], Mapping[str, Array]]
+"""Gives the inputs of a run."""
+
+
+def example_inputs(model: PartitionedModel, inputs: Inputs = WARM) -> GivenInputs:
+    """
+    Seeded inputs of a model, for one run after the other.
+
+    Raises ModelError when there is no memory for a pool of them.
+    """
+    specs = model.signature.inputs
+    names = [spec.name for spec in specs]
+    given = inputs_in_turn(specs, inputs)
+    return lambda: dict(zip(names, given(), strict=True))
 
 
 def farthest(found: Mapping[str, Array], expected: Mapping[str, Array]) -> float:
@@ -169,15 +188,16 @@ def farthest(found: Mapping[str, Array], expected: Mapping[str, Array]) -> float
     return worst
 
 
-def run_of(model: PartitionedModel, inputs: Mapping[str, Array]) -> Run:
+def run_of(model: PartitionedModel, given: GivenInputs) -> Run:
     """Runs a model for one turn, by the clock that parts are measured by; the first runs do not count."""
     clock = clock_for(model.signature.threads)
 
     def turn() -> float:
-        warm_up(lambda: model.run(inputs), clock, WARM_UP_SECONDS)
+        warm_up(lambda: model.run(given()), clock, WARM_UP_SECONDS)
         samples: list[float] = []
         end = time.perf_counter() + TURN_SECONDS
         while len(samples) < 3 or time.perf_counter() < end:
+            inputs = given()
             start = clock()
             model.run(inputs)
             samples.append(clock() - start)

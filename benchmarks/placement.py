@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from platformdirs import user_cache_dir
@@ -35,6 +35,7 @@ from xrelay.partitioned import compile_partitioned
 from xrelay.placement.confirmation import LEVEL, passing, take_turns, upper_limit
 from xrelay.placement.costs.borders import NoBorders
 from xrelay.placement.costs.key import Machine
+from xrelay.placement.methods import WARM, Inputs
 from xrelay.placement.placing import Placement, Request, problem_of
 from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data
 from xrelay.placement.rules.candidate import OWN
@@ -128,11 +129,16 @@ def isolated(placement: Placement) -> Placement:
 
 
 def run_network(
-    name: str, path: Path, threads: int, database: Path, names: Sequence[str] = ENGINES
+    name: str,
+    path: Path,
+    threads: int,
+    database: Path,
+    names: Sequence[str] = ENGINES,
+    inputs: Inputs = WARM,
 ) -> Row:
     """Places a network and runs all plans in turns."""
     options, engines = CompileOptions(threads), Engines.of(names)
-    settings = Settings(Request(), database, is_confirmed=False)
+    settings = Settings(Request(), database, inputs=inputs, is_confirmed=False)
     start = time.perf_counter()
     placed = find_placement(Source.read(path), engines, options, settings)
     search = time.perf_counter() - start
@@ -142,7 +148,7 @@ def run_network(
     machine, facts = Machine.here(threads), engines.facts()
     plans = dict(placed.plans)
     plans[ISOLATED] = plan_data(isolated(placed.placement), machine, facts)
-    samples = runs_of(path, plans, engines, options)
+    samples = runs_of(path, plans, engines, options, inputs)
     seconds = {each: float(np.median(taken)) for each, taken in samples.items()}
     best = min((each for each in facts if each in seconds), key=seconds.__getitem__)
     mixed = [each for each in placed.plans if each in samples and each not in facts]
@@ -175,7 +181,11 @@ def run_network(
 
 
 def runs_of(
-    path: Path, plans: Mapping[str, Mapping[str, Any]], engines: Engines, options: CompileOptions
+    path: Path,
+    plans: Mapping[str, Mapping[str, Any]],
+    engines: Engines,
+    options: CompileOptions,
+    inputs: Inputs,
 ) -> dict[str, list[float]]:
     """The seconds of each plan in each turn, and those of priority order. Plans that are equal run once."""
     firsts = distinct_plans(plans)
@@ -187,8 +197,8 @@ def runs_of(
             print(f"{name} is left out: {error}", file=sys.stderr)
     if "priority" not in firsts:
         models["priority"] = compile_partitioned(path, None, options, engines.given)
-    inputs = example_inputs(next(iter(models.values())))
-    samples = take_turns({each: run_of(model, inputs) for each, model in models.items()}, TURNS)
+    given = example_inputs(next(iter(models.values())), inputs)
+    samples = take_turns({each: run_of(model, given) for each, model in models.items()}, TURNS)
     return samples | {name: samples[first] for name, first in firsts.items() if first in samples}
 
 
@@ -273,6 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--engines", default=",".join(ENGINES), help="beside own code")
+    parser.add_argument("--inputs", choices=get_args(Inputs), default=WARM)
     parser.add_argument("--database", type=Path, help="to go on with what was measured before")
     parser.add_argument("-o", "--output", type=Path)
     args = parser.parse_args(arguments)
@@ -284,7 +295,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for name in args.networks.split(","):
                 path = file_of(name, args.cache)
                 engines = args.engines.split(",")
-                rows.append(run_network(name_of(path), path, threads, database, engines))
+                rows.append(
+                    run_network(name_of(path), path, threads, database, engines, args.inputs)
+                )
                 print(table(rows[-1:]), flush=True)
     if args.output is not None:
         args.output.write_text(page(rows, machine))

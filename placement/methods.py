@@ -1,4 +1,12 @@
-"""The names of searches. Light: the command line lists them before it needs any."""
+"""The names of searches and of ways to measure. Light: the command line lists them before it needs any."""
+
+from typing import Literal
 
 METHODS = ("exact", "integer-program", "operator-level", "shortest-path")
 """How plans are searched for."""
+
+Inputs = Literal["warm", "rotating"]
+WARM: Inputs = "warm"
+"""The same inputs in each measured run: caches have them, as they have what the part before in a network left."""
+ROTATING: Inputs = "rotating"
+"""Others in each run, from a pool larger than the last cache: they come from memory."""

@@ -89,6 +89,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
         None if args.database is None else Path(args.database),
         args.workers,
         args.measure_seconds,
+        inputs=args.inputs,
         refine_seconds=args.refine,
         is_confirmed=not args.no_confirm,
     )

@@ -18,6 +18,7 @@ from pathlib import Path
 from xrelay.placement.costs.cost import checked_seconds
 from xrelay.placement.costs.key import Key, Machine
 from xrelay.placement.errors import PlacementError
+from xrelay.placement.methods import WARM, Inputs
 
 SCHEMA = 2
 """The version of the tables."""
@@ -200,14 +201,20 @@ class Database:
             rows = [(key.text, i, hex(each.nodes), each.seconds) for i, each in enumerate(steps)]
             connection.executemany("INSERT INTO steps VALUES (?, ?, ?, ?)", rows)
 
-    def measurements(self, machine: Machine) -> list[tuple[str, Measurement]]:
-        """The engine of each measurement of a region on a machine, and what was measured, in the order of keys."""
+    def measurements(
+        self, machine: Machine, inputs: Inputs = WARM
+    ) -> list[tuple[str, Measurement]]:
+        """
+        The engine of each measurement of a region on a machine with such inputs, and what was measured, in the order of
+        keys.
+        """
         wanted = dumps(asdict(machine), sort_keys=True)
         with self._connection() as connection:
             rows = connection.execute(
                 "SELECT engine, seconds, low, high, samples, load, flops, bytes FROM measurements "
-                "WHERE label <> ? AND json_extract(key_text, '$.machine') = json(?) ORDER BY key",
-                (BORDER, wanted),
+                "WHERE label <> ? AND json_extract(key_text, '$.machine') = json(?) "
+                "AND json_extract(key_text, '$.inputs') = ? ORDER BY key",
+                (BORDER, wanted, inputs),
             ).fetchall()
         return [(str(row[0]), self._checked(Measurement(*row[1:]))) for row in rows]
 

@@ -8,7 +8,6 @@ hardly ever, and weights are large.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from onnx import ModelProto
@@ -35,9 +34,11 @@ from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_op, dense_attribute
 from xrelay.placement.costs.database import Failure, Measurement, Record
+from xrelay.placement.costs.inputs import inputs_in_turn, numbers
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.timing import clock_for, machine_load, measure
 from xrelay.placement.errors import PlacementError
+from xrelay.placement.methods import WARM, Inputs
 
 EngineMaker = Callable[[], Backend]
 """Makes the engine in the worker: something that pickles."""
@@ -66,6 +67,7 @@ class Job:
     """How long it may take."""
     onnx: bytes | None = None
     """The nodes that the function was in the model, without weights, for engines that take these."""
+    inputs: Inputs = WARM
 
 
 class WrongMachine(PlacementError):
@@ -86,9 +88,9 @@ def run_job(job: Job) -> Record:
 def _measured(job: Job, function: func.FuncOp) -> Measurement:
     options = RegionOptions(job.machine.threads, filled(job.onnx))
     region = compile_region(job.engine(), function, options)
-    inputs = [numbers(tensor) for tensor in region_inputs(function)]
+    given = inputs_in_turn(region_inputs(function), job.inputs)
     outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
-    timing = measure(lambda: region(inputs, outputs), job.seconds, clock_for(job.machine.threads))
+    timing = measure(lambda: region(given(), outputs), job.seconds, clock_for(job.machine.threads))
     return Measurement(
         timing.median,
         timing.low,
@@ -158,8 +160,6 @@ def parsed(text: str) -> func.FuncOp:
     return next(op for op in module.ops if isinstance(op, func.FuncOp))
 
 
-DRAWN = 1 << 20
-"""So many numbers are drawn, at most."""
 VECTOR_BYTES = 1 << 16
 """Vectors of up to so many bytes are in a text: scales and zero points decide what an engine can do."""
 
@@ -183,18 +183,3 @@ def weights(tensor: RegionTensor, seed: int) -> Array:
         return made
     fan = max(1, made.size // made.shape[0]) if made.ndim > 1 else 1
     return (made * np.sqrt(2 / fan)).astype(made.dtype)
-
-
-def numbers(tensor: RegionTensor, seed: int = 0) -> Array:
-    """Seeded numbers: small ones, and zeros where they may be indices. Those of large tensors repeat."""
-    size = prod(tensor.shape)
-    if size > DRAWN:
-        return np.resize(numbers(RegionTensor((DRAWN,), tensor.dtype), seed), tensor.shape)
-    rng = np.random.default_rng(seed)
-    dtype: Any = tensor.dtype
-    if dtype.kind == "b":
-        return rng.integers(0, 2, tensor.shape).astype(bool)
-    if dtype.kind in "iu":
-        high = 8 if dtype.itemsize == 1 else 1
-        return rng.integers(0, high, tensor.shape).astype(dtype)
-    return np.asarray(rng.standard_normal(tensor.shape)).astype(dtype)

@@ -13,6 +13,7 @@ from xdsl.dialects import func
 
 from xrelay.backends.base import Backend
 from xrelay.placement.graph.structure import structure
+from xrelay.placement.methods import WARM, Inputs
 from xrelay.runtime.host import host, missing_features
 
 
@@ -82,6 +83,7 @@ class Key:
     machine: Machine
     layouts: str = "row-major"
     """The layouts of tensors at its borders."""
+    inputs: Inputs = WARM
 
     @classmethod
     def of(
@@ -91,6 +93,7 @@ class Key:
         engine_version: str,
         machine: Machine,
         form: str = "",
+        inputs: Inputs = WARM,
     ) -> "Key":
         """
         The key of a function. Large constants count by their types only. `form` says how the engine gets it, when that
@@ -98,7 +101,7 @@ class Key:
         """
         text = structure(function, all_constants=False)
         whole = f"{text}\n{form}" if form else text
-        return cls(digest(whole), engine, engine_version, machine)
+        return cls(digest(whole), engine, engine_version, machine, inputs=inputs)
 
     @cached_property
     def text(self) -> str:

@@ -22,6 +22,7 @@ from xrelay.placement.costs.workers import WorkerLost
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.extraction import extract
 from xrelay.placement.graph.onnx_parts import onnx_part
+from xrelay.placement.methods import WARM, Inputs
 from xrelay.placement.rules.candidate import HOST, Candidate
 
 
@@ -46,6 +47,7 @@ class RecordedCosts(Estimator):
     machine: Machine
     keys: dict[Candidate, Key] = field(default_factory=dict[Candidate, Key])
     """Those of candidates that were asked for."""
+    inputs: Inputs = WARM
 
     def extracted(self, candidate: Candidate) -> tuple[func.FuncOp, OnnxPart | None]:
         """
@@ -72,7 +74,8 @@ class RecordedCosts(Estimator):
             function, original = self.extracted(candidate)
             engine = self.engines[candidate.engine]
             form = "" if original is None else original.text
-            found = Key.of(function, engine.name, engine.version, self.machine, form)
+            version = engine.version
+            found = Key.of(function, engine.name, version, self.machine, form, self.inputs)
             self.keys[candidate] = found
         return found
 
@@ -135,6 +138,7 @@ class MeasuredCosts(RecordedCosts):
                 self.machine,
                 self.sample_seconds,
                 None if original is None else original.model(weights=False).SerializeToString(),
+                self.inputs,
             )
             pending[text] = self.executor.submit(run_job, job)
         for number, (text, future) in enumerate(pending.items()):

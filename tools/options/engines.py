@@ -1,8 +1,9 @@
 """The commands about other engines: place, partition and test-backend."""
 
 import argparse
+from typing import get_args
 
-from xrelay.placement.methods import METHODS
+from xrelay.placement.methods import METHODS, WARM, Inputs
 from xrelay.tools.options.shared import Command, add_backend_options, add_model_options
 
 PLACE_EXAMPLES = """\
@@ -79,6 +80,13 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         default=300.0,
         metavar="N",
         help="for measurements (default 300)",
+    )
+    parser.add_argument(
+        "--inputs",
+        choices=get_args(Inputs),
+        default=WARM,
+        help="what is timed: the same inputs in each run, which caches have then, or others from a pool larger than the "
+        "last cache (default warm)",
     )
     parser.add_argument("--database", metavar="FILE", help="where measurements are kept")
     parser.add_argument(

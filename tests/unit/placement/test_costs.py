@@ -41,6 +41,7 @@ from xrelay.placement.costs.timing import interval, measure, warm_up
 from xrelay.placement.costs.workers import WorkerExecutor, WorkerLost
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.extraction import extract
+from xrelay.placement.methods import ROTATING
 from xrelay.placement.rules.candidate import HOST, Candidate
 
 CHAIN = "a = abs x\nb = nn.relu a\nc = abs b\nreturn c"
@@ -171,6 +172,7 @@ def test_keys_know_what_is_computed_and_not_names() -> None:
         {"engine": "two"},
         {"engine_version": "1.1"},
         {"layouts": "NCHW8c"},
+        {"inputs": ROTATING},
         {"machine": replace(HERE, threads=2)},
         {"machine": replace(HERE, cpu="another")},
         {"machine": replace(HERE, features="another")},
@@ -248,6 +250,10 @@ def test_database_keeps_records(tmp_path: Path) -> None:
     again.add(replace(KEY, function="border"), BORDER, MEASUREMENT)
     assert sorted(again.measurements(HERE)) == [("one", MEASUREMENT), ("two", MEASUREMENT)]
     assert again.measurements(elsewhere) == [("one", replace(MEASUREMENT, samples=9))]
+    cold = replace(MEASUREMENT, samples=8)
+    again.add(replace(KEY, inputs=ROTATING), "abs", cold)
+    assert again.measurements(HERE, ROTATING) == [("one", cold)]
+    assert len(again.measurements(HERE)) == 2
 
 
 def test_database_keeps_steps(tmp_path: Path) -> None:
@@ -391,6 +397,9 @@ def test_measured_once(tmp_path: Path) -> None:
     recorded = RecordedCosts(costs.database, costs.engines, costs.machine)
     assert recorded.estimates(candidates) == found
     assert recorded.estimates([candidate("a b")]) == [UNKNOWN]
+    rotating = measured(tmp_path, executor, inputs=ROTATING)
+    assert [each.source for each in rotating.estimates([candidate("a")])] == ["measured"]
+    assert executor.count == 3, "other inputs are another measurement"
 
 
 def test_failures_are_kept_with_their_reasons(tmp_path: Path) -> None:

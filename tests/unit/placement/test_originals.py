@@ -22,7 +22,7 @@ from xrelay.interpreters.arrays import arrays_in
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions
 from xrelay.placement.costs.cost import Cost, Estimator
-from xrelay.placement.costs.job import numbers
+from xrelay.placement.costs.inputs import numbers
 from xrelay.placement.costs.job import weights as seeded_weights
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.extraction import extract

@@ -16,6 +16,7 @@ from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.database import Database
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.index_set import members
+from xrelay.placement.methods import ROTATING, WARM, Inputs
 from xrelay.placement.placing import Request, place
 from xrelay.placement.plan_file import plan_data
 from xrelay.placement.rules.candidate import OWN, Candidate
@@ -80,10 +81,16 @@ def test_from_measurements_to_a_model(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.slow
-def test_confirmed_placement(tmp_path: Path) -> None:
+@pytest.mark.parametrize("inputs", [WARM, ROTATING])
+def test_confirmed_placement(tmp_path: Path, inputs: Inputs) -> None:
     source = Source(program(NET))
     settings = Settings(
-        Request(), tmp_path / "costs.sqlite", sample_seconds=0.001, refine_seconds=0.5, turns=2
+        Request(),
+        tmp_path / "costs.sqlite",
+        sample_seconds=0.001,
+        inputs=inputs,
+        refine_seconds=0.5,
+        turns=2,
     )
     placed = find_placement(source, Engines.of(["numpy"]), CompileOptions(), settings)
     assert placed.verdict is None or placed.verdict.shipped in placed.verdict.seconds

@@ -26,7 +26,8 @@ from xrelay.interpreters.constants import constant_array
 from xrelay.placement.costs import workers
 from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, FirstKnown, TableCosts, invalid
 from xrelay.placement.costs.database import Database
-from xrelay.placement.costs.job import ByName, filled, numbers, parsed, text_of, weights
+from xrelay.placement.costs.inputs import numbers
+from xrelay.placement.costs.job import ByName, filled, parsed, text_of, weights
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import Engine, MeasuredCosts, RecordedCosts
 from xrelay.placement.costs.ray_executor import RayExecutor

@@ -1,0 +1,97 @@
+"""Inputs of what is measured: seeded numbers, the same in each run or from a pool."""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import cycle
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xrelay.backends.base import Array
+from xrelay.backends.regions import RegionTensor
+from xrelay.placement.methods import WARM, Inputs
+from xrelay.runtime.executor import ALIGNMENT, aligned_bytes
+from xrelay.runtime.signature import TensorSpec
+
+DRAWN = 1 << 20
+"""So many numbers are drawn, at most."""
+CACHES = 2
+"""So many times as large as the last cache is a pool."""
+MOST_SETS = 4096
+"""Of inputs in a pool. Small ones come back after so many runs, which takes about as long as one measurement may."""
+USUAL_CACHE = 32 << 20
+"""The bytes of a last cache that the system tells nothing of."""
+CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
+def numbers(tensor: RegionTensor | TensorSpec, seed: int = 0) -> Array:
+    """Seeded numbers: small ones, and zeros where they may be indices. Those of large tensors repeat."""
+    size = prod(tensor.shape)
+    if size > DRAWN:
+        return np.resize(numbers(RegionTensor((DRAWN,), tensor.dtype), seed), tensor.shape)
+    rng = np.random.default_rng(seed)
+    dtype: Any = tensor.dtype
+    if dtype.kind == "b":
+        return rng.integers(0, 2, tensor.shape).astype(bool)
+    if dtype.kind in "iu":
+        high = 8 if dtype.itemsize == 1 else 1
+        return rng.integers(0, high, tensor.shape).astype(dtype)
+    return np.asarray(rng.standard_normal(tensor.shape)).astype(dtype)
+
+
+def inputs_in_turn(
+    tensors: Sequence[RegionTensor | TensorSpec], inputs: Inputs
+) -> Callable[[], list[Array]]:
+    """
+    What gives the inputs of each run.
+
+    Raises ModelError when there is no memory for a pool.
+    """
+    first = [numbers(tensor) for tensor in tensors]
+    taken = sum(_stride(each.nbytes) for each in first)
+    if inputs == WARM or not taken:
+        return lambda: first
+    return cycle(_pool(first, taken, pool_bytes())).__next__
+
+
+def _pool(first: Sequence[Array], taken: int, size: int) -> list[list[Array]]:
+    """Copies of some arrays, which together take so many bytes, spread evenly over a pool of a size."""
+    count = min(max(2, -(-size // taken)), MOST_SETS)
+    step = max(taken, size // count // ALIGNMENT * ALIGNMENT)
+    pool = aligned_bytes(step * count, "a pool of inputs")
+    sets: list[list[Array]] = []
+    for number in range(count):
+        start, made = step * number, list[Array]()
+        for each in first:
+            place = pool[start : start + each.nbytes].view(each.dtype).reshape(each.shape)
+            place[...] = each
+            made.append(place)
+            start += _stride(each.nbytes)
+        sets.append(made)
+    return sets
+
+
+def _stride(size: int) -> int:
+    """The bytes that an array takes in a pool."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def pool_bytes() -> int:
+    """The size of a pool: more than the last cache, and no more than a quarter of the memory."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(CACHES * last_cache_bytes(CACHE_FOLDER), memory // 4)
+
+
+@cache
+def last_cache_bytes(folder: Path) -> int:
+    """The size of the last cache of a processor, as a folder of Linux describes them."""
+    found = [0]
+    for index in folder.glob("index*"):
+        size = re.fullmatch(r"(\d+)([KM])", (index / "size").read_text().strip())
+        if size is not None:
+            found.append(int(size[1]) << {"K": 10, "M": 20}[size[2]])
+    return max(found) or USUAL_CACHE
