@@ -105,6 +105,10 @@ class Scope:
     """Where values that follow one another stand in the table."""
     _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     """Of the atoms, by what they are."""
+    _decided: dict[tuple[Polynomial, str], bool] = field(
+        default_factory=dict[tuple[Polynomial, str], bool]
+    )
+    """Decisions hold: what comes later narrows bounds only."""
 
     def symbol(self, name: str, hint: int, stated: tuple[int, int] | None = None) -> Polynomial:
         """
@@ -234,6 +238,13 @@ class Scope:
 
     def decide(self, value: Polynomial, relation: str) -> bool:
         """Whether a polynomial has a relation to 0: for any lengths, or for the hints, which becomes a guard."""
+        key = value, relation
+        known = self._decided.get(key)
+        if known is None:
+            known = self._decided[key] = self._decide(value, relation)
+        return known
+
+    def _decide(self, value: Polynomial, relation: str) -> bool:
         value = self._without_common_factors(value)
         low, high = self.bounds(value)
         compare = RELATIONS[relation]

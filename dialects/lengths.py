@@ -61,12 +61,15 @@ class Length:
     arithmetic of one.
     """
 
-    __slots__ = ("hint", "scope", "value")
+    __slots__ = ("scope", "value")
 
     def __init__(self, scope: Scope, value: Polynomial):
         self.scope, self.value = scope, value
-        self.hint = scope.hint(value)
+
+    @property
+    def hint(self) -> int:
         """The number in the first call."""
+        return self.scope.hint(self.value)
 
     def __hash__(self) -> int:
         # Equal hashes make a dictionary ask whether lengths are equal, which is a decision, and -1 has the hash of -2.

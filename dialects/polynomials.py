@@ -1,5 +1,6 @@
 """Sums of products of whole numbers that are not known, as data: their arithmetic, and that of what they lie between."""
 
+from functools import lru_cache
 from math import gcd, inf
 from typing import TypeAlias
 
@@ -9,6 +10,9 @@ Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
 """A sum of products, each with its factor, in ascending order; nothing is 0."""
 Bounds: TypeAlias = tuple[float, float]
 """The least and the greatest value: whole numbers, or infinite."""
+
+MOST_KNOWN = 1 << 14
+"""Of results that are kept: a program asks for the same ones again and again."""
 
 
 def product_bounds(lhs: Bounds, rhs: Bounds) -> Bounds:
@@ -49,6 +53,7 @@ def _collected(terms: dict[Monomial, int]) -> Polynomial:
     return tuple(sorted((atoms, factor) for atoms, factor in terms.items() if factor))
 
 
+@lru_cache(MOST_KNOWN)
 def total(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
     """The sum of two."""
     terms = dict(lhs)
@@ -59,9 +64,12 @@ def total(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
 
 def times(value: Polynomial, factor: int) -> Polynomial:
     """A polynomial a number of times."""
+    if factor == 1:
+        return value
     return tuple((atoms, each * factor) for atoms, each in value) if factor else ()
 
 
+@lru_cache(MOST_KNOWN)
 def multiplied(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
     """The product of two."""
     terms: dict[Monomial, int] = {}
@@ -72,6 +80,7 @@ def multiplied(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
     return _collected(terms)
 
 
+@lru_cache(MOST_KNOWN)
 def split(value: Polynomial, by: Polynomial) -> tuple[Polynomial, Polynomial]:
     """The part that a divisor divides, divided, and the rest; that of a constant is less than a divisor that is a number."""
     if value == by:

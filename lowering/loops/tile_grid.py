@@ -28,7 +28,11 @@ Place: TypeAlias = Sequence[Index]
 
 
 NARROW = (4, 2, 1)
-"""The columns of tiles for lengths that are less than the columns of others, largest first."""
+"""The columns of narrow tiles where lengths of few are usual, as the rows of matrices."""
+NARROW_IMAGES = (4, 1)
+"""The same for images, which are seldom less than four pixels wide: each takes a kernel's time to compile."""
+NARROW_ROWS = (1,)
+"""The same for images as one row of pixels, of which there are more."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class TileGrid:
     """Elements in a row of the result. Where they are open, the last panel may end before its end."""
     packed: PackedWeights | None = None
     """What the weights that tiles read are made of, panel by panel; None where it is these that are packed."""
+    narrow: Sequence[int] = NARROW
+    """The columns of tiles for lengths that are less than the columns of `tiling`, largest first."""
     exists: int = 1
     """0 for a grid without tiles, another one having them, which may be known when the program runs only."""
 
@@ -89,7 +95,7 @@ class TileGrid:
         """
         found: list[TileGrid] = []
         wider = 0
-        narrower = [columns for columns in NARROW if columns < self.tiling.columns]
+        narrower = [columns for columns in self.narrow if columns < self.tiling.columns]
         for columns in (self.tiling.columns, *narrower):
             fits = smaller(1, self.width // columns)
             if certainly(fits, 0):

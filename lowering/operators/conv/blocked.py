@@ -34,7 +34,13 @@ from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import NO_DOT, Dot, Operands, dot_of
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, Prefetch, accumulate
-from xrelay.lowering.loops.tile_grid import PackedWeights, Place, TileGrid
+from xrelay.lowering.loops.tile_grid import (
+    NARROW_IMAGES,
+    NARROW_ROWS,
+    PackedWeights,
+    Place,
+    TileGrid,
+)
 from xrelay.lowering.loops.tiles import TileAt, converted, emit_tiles
 from xrelay.lowering.loops.tiling import (
     Tiling,
@@ -396,6 +402,7 @@ class BlockedCode:
             weights.part_elements,
             round_steps * weights.step,
             packed=packed,
+            narrow=NARROW_ROWS if self.flat else NARROW_IMAGES,
         )
 
 
@@ -420,7 +427,10 @@ class _Direct(BlockedCode):
             for column in range(where.tiling.columns)
         ]
         image, weights = self.first_window(where), self.first_weights(where)
-        return self.add_part(image, weights, positions, sums, where.prefetch)
+        if where.tiling.columns < self.tiling.columns:
+            # Narrow images are seldom: little code is worth more than the time of a step.
+            return self.add_part(image, weights, positions, sums, None, 1)
+        return self.add_part(image, weights, positions, sums, where.prefetch, UNROLLED_STEPS)
 
     def start(self, place: Place, vectors: int) -> Sequence[SSAValue]:
         """What the sums of a panel begin with."""
@@ -428,10 +438,12 @@ class _Direct(BlockedCode):
         first = self.weights.address(self.weights.panel(*place[1:]))
         return [b.load(first, v * lanes, self.plan.dot.total, lanes) for v in range(vectors)]
 
-    def steps(self, first: int, count: int) -> tuple[list[DepthLoop], list[tuple[int, int]]]:
-        """Steps along a block: the loop over them, and those in each round."""
+    def steps(
+        self, first: int, count: int, most: int
+    ) -> tuple[list[DepthLoop], list[tuple[int, int]]]:
+        """Steps along a block: the loop over them, and those in each round, `most` if that divides them."""
         group, panel = self.plan.dot.group, self.weights.step
-        unrolled = UNROLLED_STEPS if count % UNROLLED_STEPS == 0 else 1
+        unrolled = most if count % most == 0 else 1
         offsets = [((first + i) * group, (first + i) * panel) for i in range(unrolled)]
         return [DepthLoop(count // unrolled, unrolled * group, unrolled * panel)], offsets
 
@@ -442,8 +454,9 @@ class _Direct(BlockedCode):
         positions: Sequence[int],
         sums: Sequence[SSAValue],
         prefetch: Prefetch | None,
+        unrolled: int,
     ) -> Sequence[SSAValue]:
-        """Adds a part of the depth for a tile whose first window begins at `image`."""
+        """Adds a part of the depth for a tile whose first window begins at `image`, some steps in a round."""
         conv, b = self.plan.conv, self.ctx.b
         dot, lanes = self.plan.dot, self.plan.lanes
         strides, taps, panel = self.image.format.strides, conv.taps, self.weights.step
@@ -477,18 +490,18 @@ class _Direct(BlockedCode):
             add(image, weights, [outer, vertical], offsets, taps[1] % dot.group)
             return sums
         if whole:
-            loop, steps = self.steps(0, dot.steps(lanes))
+            loop, steps = self.steps(0, dot.steps(lanes), unrolled)
             add(image, weights, [outer, vertical, horizontal, *loop], steps)
         image = b.address(image, whole * strides[1], dot.image.storage)
         weights = b.address(weights, whole * taps[0] * row, dot.weight.storage)
         if prefetch is not None:
             prefetch = prefetch.moved(b, whole * taps[0] * row)
         groups, left = divmod(rest, dot.group)
-        even = groups - groups % UNROLLED_STEPS
+        even = groups - groups % unrolled
         parts = (0, even, 0), (even, groups - even, 0), (groups, int(left > 0), left)
         for first, count, counted in parts:
             if count:
-                loop, steps = self.steps(first, count)
+                loop, steps = self.steps(first, count, unrolled)
                 add(image, weights, [vertical, horizontal, *loop], steps, counted)
         return sums
 

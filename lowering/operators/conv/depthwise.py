@@ -26,7 +26,7 @@ from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import NO_DOT, ChannelDot, channel_dot
 from xrelay.lowering.loops.halo import with_zeros
-from xrelay.lowering.loops.tile_grid import Place, TileGrid
+from xrelay.lowering.loops.tile_grid import NARROW_IMAGES, Place, TileGrid
 from xrelay.lowering.loops.tiles import TileAt, converted, emit_tiles
 from xrelay.lowering.loops.tiling import (
     LOAD_CYCLES,
@@ -167,6 +167,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         1,
         lanes * dot.image.bytes,
         0,
+        narrow=NARROW_IMAGES,
     )
     finish = converted(b, sink, dot.total, conv.kind)
     emit_tiles(ctx, grid, dot, lanes, tile, place_of, finish)
