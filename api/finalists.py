@@ -22,7 +22,7 @@ from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set, members
 from xrelay.placement.graph.origin import Origin
-from xrelay.placement.placing import Placement, restricted
+from xrelay.placement.placing import Placement, restricted, was_run
 from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data, plan_of_data
 from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.runtime.partitioned import PartitionedModel
@@ -33,7 +33,10 @@ from xrelay.transforms.relay_to_tir import RelayToTirPass
 def plans_to_try(
     placement: Placement, engines: Engines, machine: Machine, priority: Placement | None = None
 ) -> dict[str, dict[str, Any]]:
-    """The best plans, one for each engine alone, and that of priority order, as JSON has them."""
+    """
+    The best plans, one for each engine alone, and that of priority order, as JSON has them; without those that have
+    regions which no worker has run: these may crash.
+    """
     facts = engines.facts()
     found: dict[str, dict[str, Any]] = {}
     for name in facts:
@@ -41,7 +44,8 @@ def plans_to_try(
         if single is not None:
             found[name] = plan_data(single, machine, facts)
     for number in range(len(placement.outcome.plans)):
-        found[f"plan {number + 1}"] = plan_data(placement, machine, facts, number)
+        if was_run(placement, number):
+            found[f"plan {number + 1}"] = plan_data(placement, machine, facts, number)
     if priority is not None:
         found["priority"] = plan_data(priority, machine, facts)
     return found

@@ -26,10 +26,12 @@ from xrelay.placement.costs.database import Database, Step
 from xrelay.placement.costs.inputs import inputs_in_turn
 from xrelay.placement.costs.key import Key, Machine, digest
 from xrelay.placement.costs.timing import clock_for, measure
+from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import first_inside, members
 from xrelay.placement.graph.sub_graph import SubGraph
 from xrelay.placement.methods import WARM, Inputs
+from xrelay.placement.placing import given_nodes
 from xrelay.placement.plan_file import model_digest
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.rule import Rule
@@ -204,4 +206,11 @@ def own_costs(
         except DiagnosticException:
             return None
         database.add_steps(key, steps)
+    rest = graph.everything & ~given_nodes(graph)
+    for each in steps:
+        if not each.nodes or each.nodes & ~rest:
+            raise PlacementError(
+                f"the database '{database.path}' has a step with nodes that are none of the model, expected the steps that "
+                "were measured; remove the file"
+            )
     return OwnCosts(steps)

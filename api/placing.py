@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -33,6 +33,7 @@ from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import MeasuredCosts, RecordedCosts
 from xrelay.placement.costs.model import FittedCosts
 from xrelay.placement.costs.workers import WorkerExecutor
+from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.methods import WARM, Inputs
 from xrelay.placement.placing import Placement, Request, place
@@ -40,14 +41,19 @@ from xrelay.placement.plan_file import plan_data, read_plan
 from xrelay.placement.rules.combinators import Union
 from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
 from xrelay.priority import priority_placement, priority_regions
+from xrelay.runtime.arguments import number_argument, seconds_argument
 from xrelay.runtime.cache import object_cache
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import Shapes
+from xrelay.runtime.support import MAX_THREADS
 from xrelay.sources import Source
 from xrelay.whole_runs import WholeRuns, confirmed, refined
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+
+MOST_TURNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,17 @@ class Settings:
     executor: Executor | None = None
     """What runs measurements, in the place of worker processes of this machine."""
 
+    def __post_init__(self) -> None:
+        """Raises PlacementError for what makes no sense."""
+        number_argument("workers", self.workers, 1, MAX_THREADS, PlacementError)
+        number_argument("turns", self.turns, 1, MOST_TURNS, PlacementError)
+        if self.inputs not in get_args(Inputs):
+            known = ", ".join(get_args(Inputs))
+            raise PlacementError(f"the inputs are '{self.inputs}', expected one of {known}")
+        seconds_argument("sample_seconds", self.sample_seconds, PlacementError, positive=True)
+        seconds_argument("measure_seconds", self.measure_seconds, PlacementError)
+        seconds_argument("refine_seconds", self.refine_seconds, PlacementError, finite=True)
+
 
 @dataclass
 class Placed:
@@ -97,7 +114,13 @@ def opened_database(path: Path | None) -> Generator[Database]:
     if path is not None:
         yield Database(path)
     elif place_ is not None:
-        place_.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            place_.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise PlacementError(
+                f"measurements cannot be kept in '{place_.folder}': {error.strerror}; expected a folder, or a database of "
+                "another place"
+            ) from error
         yield Database(place_.folder / "placement.sqlite")
     else:
         with tempfile.TemporaryDirectory() as folder:
@@ -142,9 +165,12 @@ def find_placement(
         plans |= {} if better is None else {"refined": better}
     plans |= plans_at_once(placement, plans, options.threads)
     finalists = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
-    if not settings.is_confirmed or len(finalists) == 1:
+    if not settings.is_confirmed:
         plan = plan_data(placement, machine, engines.facts())
         return Placed(placement, plan, None, {}, plans, measured)
+    if len(finalists) == 1:
+        (plan,) = finalists.values()
+        return Placed(placement, dict(plan), None, {}, plans, measured)
     shipped, verdict, excluded = confirmed(whole, finalists, engines, settings.turns, progress)
     plan = {**finalists[shipped], "shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
     return Placed(placement, plan, verdict, excluded, plans, measured)
@@ -177,9 +203,16 @@ def _searched(
             progress=progress,
         )
         profiled: list[Estimator] = [] if own is None else [own]
-        progress("measure borders")
-        crossings = Crossings(database, described, machine, executor)
+        crossings = Crossings(
+            database,
+            described,
+            machine,
+            executor,
+            budget=settings.measure_seconds,
+            progress=progress,
+        )
         borders = crossings.table()
+        costs.spent += crossings.spent
         progress("cost priority order")
         # Before the search, whose guesses follow all that is measured.
         regions = priority_regions(source.module, graph, engines.backends, options)

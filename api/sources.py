@@ -18,6 +18,7 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE, model_name
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.constants import constant_array
+from xrelay.lowering.program.control_flow import check_straight
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.partitioned import check_references, preparation_passes
 from xrelay.placement.graph.dataflow import Graph
@@ -63,6 +64,7 @@ class Source:
         run_passes(self.module, preparation_passes(), progress, options.limits)
         check_references(self.module)
         main = entry_function(self.module)
+        check_straight(main)
         names: dict[str, SSAValue] = {}
         if self.original is not None:
             names = _without_names(main, len(self.original.model.graph.output))

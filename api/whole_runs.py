@@ -94,9 +94,10 @@ def confirmed(
     progress: Progress,
 ) -> tuple[str, Verdict, dict[str, str]]:
     """
-    Which plan ships, by whole runs in turns, and which were not tried, with the reasons.
+    Which plan ships, by whole runs in turns, and which were not tried, with the reasons. Where pins or a memory limit leave
+    no engine that runs the model alone, the plan that is best by its parts is what others have to beat.
 
-    Raises PlacementError when no engine runs the model alone.
+    Raises PlacementError when no plan can be run.
     """
     runs: dict[str, Run] = {}
     excluded: dict[str, str] = {}
@@ -106,9 +107,13 @@ def confirmed(
             runs[name] = whole.run(finalists[name])
         except DiagnosticException as error:
             excluded[name] = str(error).strip().partition("\n")[0]
+    if not runs:
+        reasons = "".join(f"; {name}: {reason}" for name, reason in excluded.items())
+        raise PlacementError(f"no plan can be run whole{reasons}")
     singles = {name: run for name, run in runs.items() if name in engines.facts()}
     if not singles:
-        raise PlacementError("no engine runs the model alone, so that no plan can be confirmed")
+        first = next(name for name in finalists if name in runs)
+        singles = {first: runs[first]}
     progress("run the finalists in turns")
     verdict = confirm({n: run for n, run in runs.items() if n not in singles}, singles, turns)
     return verdict.shipped, verdict, excluded

@@ -72,7 +72,9 @@ def explanation(placement: Placement, seconds: float = 10.0) -> list[Row]:
             continue
         region = regions[region_of[node.index]]
         left = max(end - time.monotonic(), 0.0)
-        cost, where = elsewhere(placement, node.index, region.engine, left)
+        cost, where = None, "it is pinned"
+        if node.index not in placement.pins:
+            cost, where = elsewhere(placement, node.index, region.engine, left)
         rows.append(
             Row(
                 node.index,

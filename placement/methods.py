@@ -4,6 +4,8 @@ from typing import Literal
 
 METHODS = ("exact", "integer-program", "operator-level", "shortest-path")
 """How plans are searched for."""
+WITH_LIMIT = ("exact", "integer-program")
+"""Those of them that keep to a memory limit."""
 
 Inputs = Literal["warm", "rotating"]
 WARM: Inputs = "warm"

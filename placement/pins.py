@@ -6,7 +6,6 @@ from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.dialects.model_names import model_name
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph, Node
-from xrelay.placement.graph.index_set import members
 from xrelay.placement.rules.base import is_call
 from xrelay.placement.rules.candidate import Candidate
 
@@ -62,6 +61,12 @@ def pinned(graph: Graph, pins: Mapping[str, str], engines: Sequence[str]) -> dic
     return found
 
 
+def keeps_pins(candidate: Candidate, pins: Mapping[int, str]) -> bool:
+    """Whether a candidate has no node that is pinned to another engine."""
+    inside, engine = candidate.inside, candidate.engine
+    return all(pinned == engine or not inside >> index & 1 for index, pinned in pins.items())
+
+
 def keeping_pins(
     graph: Graph, candidates: Sequence[Candidate], pins: Mapping[int, str]
 ) -> list[Candidate]:
@@ -70,11 +75,7 @@ def keeping_pins(
 
     Raises PlacementError for an operator that its engine does not run.
     """
-    kept = [
-        each
-        for each in candidates
-        if all(pins.get(index, each.engine) == each.engine for index in members(each.inside))
-    ]
+    kept = [each for each in candidates if keeps_pins(each, pins)]
     covered = 0
     for each in kept:
         covered |= each.inside

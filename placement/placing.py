@@ -18,8 +18,8 @@ from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set, members
 from xrelay.placement.joining import joins
-from xrelay.placement.methods import METHODS
-from xrelay.placement.pins import keeping_pins, pinned
+from xrelay.placement.methods import METHODS, WITH_LIMIT
+from xrelay.placement.pins import keeping_pins, keeps_pins, pinned
 from xrelay.placement.rules.base import Host
 from xrelay.placement.rules.candidate import HOST, OWN, Candidate
 from xrelay.placement.rules.largest import pruned
@@ -29,6 +29,7 @@ from xrelay.placement.search.integer_program import integer_program
 from xrelay.placement.search.operator_level import operator_level
 from xrelay.placement.search.problem import Choice, Outcome, Problem
 from xrelay.placement.search.shortest_path import shortest_path
+from xrelay.runtime.arguments import number_argument, seconds_argument
 
 MOST_ROUNDS = 50
 """How often the search is repeated after measurements, which ends before when the best plans are measured."""
@@ -52,17 +53,17 @@ class Request:
 
     def __post_init__(self) -> None:
         """Raises PlacementError for what makes no sense."""
-        if not self.seconds > 0:
-            raise PlacementError(f"the budget is {self.seconds:g} seconds, expected more than 0")
-        if self.memory_limit is not None and self.memory_limit < 0:
-            raise PlacementError(
-                f"the memory limit is {self.memory_limit} bytes, expected 0 or more"
-            )
-        if self.plans < 1:
-            raise PlacementError(f"{self.plans} plans are asked for, expected at least 1")
+        seconds_argument("seconds", self.seconds, PlacementError, positive=True)
+        if self.memory_limit is not None:
+            number_argument("memory_limit", self.memory_limit, 0, None, PlacementError)
+        number_argument("plans", self.plans, 1, None, PlacementError)
         if self.method not in METHODS:
             raise PlacementError(
                 f"the method is '{self.method}', expected one of {', '.join(METHODS)}"
+            )
+        if self.memory_limit is not None and self.method not in WITH_LIMIT:
+            raise PlacementError(
+                f"the method '{self.method}' keeps no memory limit, expected one of {', '.join(WITH_LIMIT)}"
             )
 
 
@@ -77,6 +78,8 @@ class Placement:
     request: Request
     problem: Problem
     outcome: Outcome
+    pins: Mapping[int, str] = field(default_factory=dict[int, str])
+    """The engines of the nodes that are pinned."""
 
     def regions(self, number: int = 0) -> list[Candidate]:
         """The candidates of a plan, in the order of the graph."""
@@ -244,13 +247,16 @@ def place(
         candidates = host + pruned([each for each in candidates if each.engine != HOST])
     pins = pinned(graph, request.pins, list(rules))
     candidates = keeping_pins(graph, candidates, pins)
-    search = _Search(graph, borders, request, estimator, usual, progress)
+    search = _Search(graph, borders, request, estimator, usual, progress, pins)
     if usual is not None:
         # Each engine alone is tried in the end, whatever is found.
         search.ask(wholes(graph, candidates))
     while True:
         asked = len(search.answers)
         found = search.run(candidates)
+        if usual is not None:
+            alone = guessed_alone(found, [each for each in rules if each != OWN])
+            search.ask([each for each in alone if each not in search.answers])
         # Who knows all that was measured from the start may look at other candidates.
         if len(search.answers) == asked or search.is_over:
             return found
@@ -267,8 +273,9 @@ class _Search:
         estimator: Estimator,
         usual: Estimator | None,
         progress: Callable[[str], None],
+        pins: Mapping[int, str],
     ):
-        self.graph, self.borders, self.request = graph, borders, request
+        self.graph, self.borders, self.request, self.pins = graph, borders, request, pins
         self.estimator, self.usual, self.progress = estimator, usual, progress
         self.answers: dict[Candidate, Cost] = {}
         """What was asked for because good plans take it."""
@@ -311,7 +318,7 @@ class _Search:
             problem = problem_of(self.graph, listed, costs, self.borders, limit)
             outcome = solve(problem, self.request)
             found = Placement(
-                self.graph, listed, costs, self.borders, self.request, problem, outcome
+                self.graph, listed, costs, self.borders, self.request, problem, outcome, self.pins
             )
             guessed: list[Candidate] = []
             if self.usual is not None:
@@ -335,21 +342,40 @@ def guessed_in(placement: Placement) -> list[Candidate]:
     costs = dict(zip(placement.candidates, placement.costs, strict=True))
     for number in range(len(placement.outcome.plans)):
         for each in placement.regions(number):
-            if each.engine != HOST and costs[each].source == "model":
+            if each.engine != HOST and costs[each].is_guess:
                 found[each] = None
     return list(found)
 
 
-def restricted(placement: Placement, engine: str) -> Placement | None:
+def was_run(placement: Placement, number: int) -> bool:
+    """Whether all regions of other engines in a plan have run before, as far as anybody knows."""
+    costs = dict(zip(placement.candidates, placement.costs, strict=True))
+    regions = placement.regions(number)
+    return not any(each.engine != OWN and costs[each].is_guess for each in regions)
+
+
+def guessed_alone(placement: Placement, engines: Sequence[str]) -> list[Candidate]:
+    """The candidates with costs that are not measured of the placements that give all that they can to one engine."""
+    costs = dict(zip(placement.candidates, placement.costs, strict=True))
+    found: list[Candidate] = []
+    for engine in engines:
+        alone = restricted(placement, engine, guesses=True)
+        regions = [] if alone is None else alone.regions()
+        found += [each for each in regions if each.engine == engine and costs[each].is_guess]
+    return found
+
+
+def restricted(placement: Placement, engine: str, *, guesses: bool = False) -> Placement | None:
     """
     The cheapest placement that gives all that it can to one engine, and the rest to own code; None when there is
-    none.
+    none. What was never run on another engine takes part with `guesses` only: nobody knows what that does to a process.
     """
     pairs = list(zip(placement.candidates, placement.costs, strict=True))
     usable = [
         (each, cost)
         for each, cost in pairs
         if each.engine == engine and cost.is_known and cost.is_valid
+        if guesses or engine == OWN or not cost.is_guess
     ]
     return with_regions(placement, [each for each, _ in usable], [cost for _, cost in usable])
 
@@ -359,8 +385,10 @@ def with_regions(
 ) -> Placement | None:
     """
     The cheapest placement of some regions, of which others may be left out when these overlap, and own code for what
-    none of them has; None when there is none.
+    none of them has; None when there is none that keeps to the pins and the memory limit.
     """
+    if not all(keeps_pins(each, placement.pins) for each in regions):
+        return None
     taken = 0
     for each in regions:
         taken |= each.part.flow
@@ -372,7 +400,8 @@ def with_regions(
     candidates = [*regions, *(each for each, _ in others)]
     known = [*costs, *(cost for _, cost in others)]
     try:
-        problem = problem_of(placement.graph, candidates, known, placement.borders)
+        limit = placement.request.memory_limit
+        problem = problem_of(placement.graph, candidates, known, placement.borders, limit)
     except PlacementError:
         return None
     outcome = exact(problem)

@@ -22,10 +22,11 @@ from typing import Any, cast
 from xrelay.placement.costs.key import Machine, digest
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.graph.index_set import index_set, members
+from xrelay.placement.graph.index_set import first_inside, index_set, members
 from xrelay.placement.graph.structure import structure
 from xrelay.placement.graph.sub_graph import ANY_RESULTS, Nested, SubGraph
-from xrelay.placement.placing import Placement
+from xrelay.placement.placing import Placement, given_nodes
+from xrelay.placement.rules.base import needs_no_kernel
 from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.runtime.reading import read_source
 
@@ -33,6 +34,8 @@ FORMAT = "xrelay placement 1"
 """The value of `format`."""
 SIDE_BY_SIDE = "side_by_side"
 """Says whether regions that need nothing of each other run at once; they do not where it is missing."""
+TEXTS = ("Compiler", "Composite", "global_symbol")
+"""The attributes of functions that are texts."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class PlanFile:
             raise PlacementError(
                 f"the plan is for threads {self.machine.threads}, expected {threads}"
             )
-        if (self.machine.cpu, self.machine.features) != (here.cpu, here.features):
+        if self.machine != here:
             raise PlacementError(f"the plan was made on {self.machine}, this is {here}")
         for name, facts in self.engines.items():
             if name not in engines:
@@ -156,7 +159,7 @@ def plan_of_data(data: object, graph: Graph) -> PlanFile:
     }
     machine = _machine(_mapping(plan.get("machine"), "'machine'"))
     parts: list[SubGraph] = []
-    seen = 0
+    seen, by_host = 0, index_set(n.index for n in graph.nodes if needs_no_kernel(n))
     for number, entry in enumerate(_list(plan.get("regions"), "'regions'")):
         where = f"regions[{number}]"
         region = _mapping(entry, where)
@@ -170,14 +173,46 @@ def plan_of_data(data: object, graph: Graph) -> PlanFile:
         engine = region.get("engine")
         if engine not in (HOST, OWN, *engines):
             raise PlacementError(
-                f"'engine' of {where} is {engine!r}, expected one of {', '.join(engines)}"
+                f"'engine' of {where} is {engine!r}, expected one of {', '.join((HOST, OWN, *engines))}"
             )
+        _check_compiler(part, None if engine in (HOST, OWN) else str(engine), where)
         if engine != HOST:
             problem = part.problem(ANY_RESULTS)
             if problem is not None:
                 raise PlacementError(f"{where} cannot be a region: {problem}")
             parts.append(part)
+        elif wrong := part.inside & ~by_host:
+            index = first_inside(wrong)
+            raise PlacementError(
+                f"{where} has node {index}, '{graph[index].label}', which is more than '{HOST}' does"
+            )
+    missing = graph.everything & ~given_nodes(graph) & ~by_host & ~seen
+    if missing:
+        index = first_inside(missing)
+        raise PlacementError(f"no region has node {index}, '{graph[index].label}'")
     return PlanFile(tuple(parts), engines, machine, plan)
+
+
+def _check_compiler(part: SubGraph, engine: str | None, where: str) -> None:
+    """
+    Raises PlacementError unless a region becomes a function of its engine, whole, and no other part of it becomes one; None
+    is own code, for which nothing does.
+    """
+    named = [dict(each.attributes).get("Compiler") for each in part.nested]
+    if engine is None:
+        if any(each is not None for each in named):
+            raise PlacementError(f"'nested' of {where} has a 'Compiler', which own code needs none")
+        within = part.nested
+    else:
+        if named != [engine] or part.nested[0].sub_graph.flow != part.flow:
+            raise PlacementError(
+                f"'nested' of {where} has parts with the 'Compiler' {named}, expected one with '{engine}' and all nodes"
+            )
+        within = part.nested[0].sub_graph.nested
+    while within:
+        if any(name == "Compiler" for each in within for name, _ in each.attributes):
+            raise PlacementError(f"'nested' of {where} has a 'Compiler' within another part")
+        within = [inner for each in within for inner in each.sub_graph.nested]
 
 
 def _region(region: Mapping[str, Any], graph: Graph, where: str) -> SubGraph:
@@ -189,6 +224,8 @@ def _region(region: Mapping[str, Any], graph: Graph, where: str) -> SubGraph:
             raise PlacementError(
                 f"{where} has '{node['op']}' at node {index}, the model '{graph[index].label}'"
             )
+        if index in indices:
+            raise PlacementError(f"{where} has node {index} twice")
         indices.append(index)
     inside = index_set(indices)
     return SubGraph(graph, inside, _nested(region.get("nested", []), graph, inside, where))
@@ -199,6 +236,8 @@ def _nested(data: object, graph: Graph, inside: int, where: str) -> tuple[Nested
     for entry in _list(data, f"'nested' of {where}"):
         nested = _mapping(entry, f"'nested' of {where}")
         nodes = _list(nested.get("nodes"), f"'nodes' in {where}")
+        if not nodes:
+            raise PlacementError(f"'nested' of {where} has a part without nodes")
         part = index_set(_index(each, len(graph), where) for each in nodes)
         if part & ~inside:
             raise PlacementError(f"{where} has nested nodes that are not its own")
@@ -206,14 +245,22 @@ def _nested(data: object, graph: Graph, inside: int, where: str) -> tuple[Nested
         for name, value in sorted(
             _mapping(nested.get("attributes"), f"'attributes' of {where}").items()
         ):
-            if isinstance(value, bool) or not isinstance(value, str | int):
-                raise PlacementError(
-                    f"'{name}' of {where} is {value!r}, expected a text or a number"
-                )
+            if not _is_attribute(name, value):
+                kind = "a text" if name in TEXTS else "a text or a number of 64 bits"
+                raise PlacementError(f"'{name}' of {where} is {value!r}, expected {kind}")
             attributes.append((name, value))
         within = _nested(nested.get("nested", []), graph, part, where)
         found.append(Nested(SubGraph(graph, part, within), tuple(attributes)))
     return tuple(found)
+
+
+def _is_attribute(name: str, value: object) -> bool:
+    """Whether a value may be that of an attribute of a function."""
+    if isinstance(value, str):
+        return True
+    if name in TEXTS or isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return -(2**63) <= value < 2**63
 
 
 def _facts(data: object, where: str) -> EngineFacts:
@@ -233,6 +280,7 @@ def _machine(data: Mapping[str, Any]) -> Machine:
         or not isinstance(features, str)
         or not isinstance(project, str)
         or not isinstance(threads, int)
+        or isinstance(threads, bool)
     ):
         raise PlacementError(f"'machine' is {data}, expected cpu, features, threads and project")
     return Machine(cpu, features, threads, project)

@@ -37,6 +37,8 @@ class Groups:
         for each, cost in costs.items():
             if each.engine in (HOST, OWN) or cost.seconds is None or not cost.is_valid:
                 continue
+            if cost.is_guess:
+                continue
             engines = others.setdefault(each.inside, {})
             known = engines.get(each.engine)
             if known is None or cost.seconds < least[known]:
@@ -69,9 +71,4 @@ class Groups:
             for gene, choices in zip(genes, self.choices, strict=True)
             if (each := choices[gene]) is not None
         ]
-        found = with_regions(placement, regions, [costs[each] for each in regions])
-        limit = placement.request.memory_limit
-        if found is None or limit is None:
-            return found
-        best = found.outcome.best
-        return found if best is not None and best.memory <= limit else None
+        return with_regions(placement, regions, [costs[each] for each in regions])

@@ -5,6 +5,8 @@ was found and what is expected. Each function takes the exception to raise.
 
 import os
 from collections.abc import Iterable
+from math import inf
+from numbers import Real
 from operator import index
 from pathlib import Path
 from reprlib import repr as shown
@@ -64,6 +66,19 @@ def number_argument(name: str, value: object, low: int, high: int | None, refusa
         expected = f"at least {low}" if high is None else f"{low} to {high}"
         raise refusal(f"{name} is {shown(number)}, expected {expected}")
     return number
+
+
+def seconds_argument(
+    name: str, value: object, refusal: Refusal, *, positive: bool = False, finite: bool = False
+) -> float:
+    """A number of seconds, 0 or more: more than 0, or less than infinity, where that is asked for."""
+    is_number = not isinstance(value, bool) and isinstance(value, Real)
+    seconds = float(cast(float, value)) if is_number else -1.0
+    if not seconds >= 0 or (finite and seconds == inf):
+        raise refusal(f"{name} is {shown(value)}, expected a number of seconds, 0 or more")
+    if positive and seconds == 0:
+        raise refusal(f"{name} is {shown(value)}, expected more than 0 seconds")
+    return seconds
 
 
 def flag_argument(name: str, value: object, refusal: Refusal) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,12 +51,22 @@ def shapes(arguments: Sequence[str]) -> dict[str, int | list[int]]:
     return result
 
 
-def require_writable(*paths: str | None) -> None:
-    """Raises CommandFailed where a file that is to be written cannot be, before the work for it begins."""
+def require_writable(*paths: str | None, model: str | None = None) -> None:
+    """
+    Raises CommandFailed where a file that is to be written cannot be, or is to be written twice or over the model, before
+    the work for it begins.
+    """
+    written: dict[str, None] = {}
     for path in paths:
         if path is None or path == STANDARD_OUTPUT:
             continue
         place = Path(path)
+        known = os.path.realpath(place)
+        if known in written:
+            raise CommandFailed(f"'{path}' is to be written twice, expected two files", BAD_INPUT)
+        if model is not None and known == os.path.realpath(model):
+            raise CommandFailed(f"'{path}' is the model, expected another file to write", BAD_INPUT)
+        written[known] = None
         try:
             check_writable(place)
         except OSError as error:

@@ -4,7 +4,6 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.placement.search.exact import pareto
 from xrelay.placement.search.problem import Outcome
 from xrelay.placing import Placed, Settings, find_placement
-from xrelay.runtime.arguments import number_argument
+from xrelay.runtime.arguments import number_argument, seconds_argument
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.support import MAX_THREADS
 from xrelay.sources import Source
@@ -41,7 +40,7 @@ def place_model(args: argparse.Namespace) -> int:
         shapes = arguments.shapes(args.shape)
         engines = Engines.of(arguments.backends(args.backend))
         settings = settings_of(args)
-    arguments.require_writable(args.output, args.program, args.explain)
+    arguments.require_writable(args.output, args.program, args.explain, model=args.model)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             progress("read the model")
@@ -73,12 +72,8 @@ def settings_of(args: argparse.Namespace) -> Settings:
     Raises PlacementError for what makes no sense.
     """
     number_argument("--workers", args.workers, 1, MAX_THREADS, PlacementError)
-    if not args.measure_seconds >= 0:
-        raise PlacementError(f"--measure-seconds is {args.measure_seconds:g}, expected at least 0")
-    if not 0 <= args.refine < inf:
-        raise PlacementError(
-            f"--refine is {args.refine:g}, expected a number of seconds, 0 or more"
-        )
+    seconds_argument("--measure-seconds", args.measure_seconds, PlacementError)
+    seconds_argument("--refine", args.refine, PlacementError, finite=True)
     if args.refine and args.no_confirm:
         raise PlacementError("--refine goes with whole runs in the end, so without --no-confirm")
     if args.program is not None and Path(args.program).suffix != ".mlir":
@@ -135,10 +130,11 @@ def show(placed: Placed) -> None:
         for part in [parts] if engine == OWN else [[each] for each in parts]:
             table.add_row(*map(escape, cells(engine, part)))
     console.print(table)
-    plan = placed.plan
+    plan, noun = placed.plan, "measurement" if placed.measured == 1 else "measurements"
+    borders = plan["seconds"] - sum(region["seconds"] for region in computing(plan))
     console.print(
-        f"expected {1e3 * plan['seconds']:.3f} ms, no plan under {1e3 * plan['bound']:.3f} ms; "
-        f"{placed.measured} measurements"
+        f"expected {1e3 * plan['seconds']:.3f} ms, of which borders {1e3 * borders:.3f} ms; no plan under "
+        f"{1e3 * plan['bound']:.3f} ms; {placed.measured} {noun}"
     )
     if placed.verdict is not None:
         verdict = placed.verdict

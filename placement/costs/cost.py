@@ -7,7 +7,8 @@ Estimators answer for many candidates at once, so that those that measure may do
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf
+from numbers import Real
 from typing import cast
 
 from xdsl.dialects import func
@@ -38,12 +39,19 @@ class Cost:
         """Whether the candidate can run, for all that is known."""
         return self.seconds != inf
 
+    @property
+    def is_guess(self) -> bool:
+        """Whether a model says so, and the candidate may never have run."""
+        return self.source == MODEL
+
     def __str__(self) -> str:
         if self.seconds is None:
             return f"unknown ({self.reason})" if self.reason else "unknown"
         return f"invalid: {self.reason}" if self.seconds == inf else f"{1e6 * self.seconds:.2f} µs"
 
 
+MODEL = "model"
+"""The source of costs that a model says."""
 UNKNOWN = Cost()
 FREE = Cost(0.0, "host")
 """What needs no kernel costs nothing."""
@@ -80,6 +88,9 @@ class TableCosts(Estimator):
             return invalid(f"the table has no '{label}' for {candidate.engine}", "table")
         return Cost(checked_seconds(found, f"the table, for '{label}'"), "table")
 
+
+MOST_SECONDS = 1e12
+"""What is more is no cost: sums of such numbers would be infinite."""
 
 CostFunction = Callable[[func.FuncOp, str], float | None]
 """The seconds that the function of a candidate takes on an engine: infinite if it cannot run, None if unknown."""
@@ -130,9 +141,11 @@ def checked_seconds(found: object, where: str) -> float:
 
     Raises PlacementError for what is none, NaN, or negative.
     """
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    if isinstance(found, bool) or not isinstance(found, Real):
         raise PlacementError(f"{where}: the cost is {found!r}, expected a number of seconds")
-    seconds = float(cast(float, found))
-    if isnan(seconds) or seconds < 0:
-        raise PlacementError(f"{where}: the cost is {seconds}, expected 0 or more seconds")
-    return seconds
+    seconds = cast(float, found)
+    if not (0 <= seconds <= MOST_SECONDS or seconds == inf):
+        raise PlacementError(
+            f"{where}: the cost is {seconds}, expected 0 to {MOST_SECONDS:g} seconds, or infinity"
+        )
+    return float(seconds)

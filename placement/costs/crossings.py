@@ -8,9 +8,11 @@ A region is `nn.relu`, of three sizes, through which a line is laid. The engine 
 code, pays here for what each of its regions begins with, too: the run of a region with one element.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.placement.costs.borders import AT_HOST, IMAGES, BorderTable, Line, Place, fitted_line
-from xrelay.placement.costs.database import BORDER, Database, Measurement, Record
+from xrelay.placement.costs.database import BORDER, Database, Failure, Measurement, Record
 from xrelay.placement.costs.job import EngineMaker, Job, noted, require_here, run_job, text_of
 from xrelay.placement.costs.key import Key, Machine, digest
 from xrelay.placement.costs.measured import Engine, record_of
@@ -168,20 +170,33 @@ class Crossings:
     executor: Executor
     seconds: float = 0.02
     """How long each run may be timed, when engines are quick."""
+    budget: float = inf
+    """How many seconds all measurements may take; borders that are left are usual ones."""
+    progress: Callable[[str], None] = field(default=lambda text: None)
     measured: int = 0
     """How many measurements were made."""
+    spent: float = 0.0
+    """How many seconds they have taken."""
 
     def table(self) -> BorderTable:
-        """The lines of all pairs, and those of own code's images, which change their layout as well."""
+        """
+        The lines of all pairs, and those of own code's images, which change their layout as well. An engine that does not
+        run the first region that it gets is asked for no other.
+        """
+        first = {engine: self.key(None, engine, SIZES[0]) for engine in self.engines}
+        begun = self.records({first[b]: self.job(None, b, SIZES[0]) for b in self.engines})
+        failed = {b: each for b in self.engines if isinstance(each := begun[first[b]], Failure)}
         producers = [None, *self.engines]
         pairs = [(a, b) for b in self.engines for a in producers]
-        jobs = {self.key(a, b, size): self.job(a, b, size) for a, b in pairs for size in SIZES}
+        running = [(a, b) for a, b in pairs if a not in failed and b not in failed]
+        jobs = {self.key(a, b, size): self.job(a, b, size) for a, b in running for size in SIZES}
         layouts = {self.layout_key(size): self.layout_job(size) for size in SIZES}
-        found = self.records({**jobs, **layouts})
+        found = self.records(jobs | layouts)
         lines: dict[tuple[Place, Place], Line] = {}
         for a, b in pairs:
             at = AT_HOST if a is None else Place(a)
-            lines[at, Place(b)] = line_of([found[self.key(a, b, size)] for size in SIZES])
+            keys = [self.key(a, b, size) for size in SIZES] if (a, b) in running else []
+            lines[at, Place(b)] = line_of([found[key] for key in keys])
         images = line_of([found[self.layout_key(size)] for size in SIZES])
         return with_images(lines, images)
 
@@ -223,19 +238,27 @@ class Crossings:
                 pending[key] = self.executor.submit(run_job, job)
             else:
                 pending[key] = self.executor.submit(run_crossing, job)
-        for key, future in pending.items():
-            record = record_of(future, None)
-            assert record is not None
+        start = time.monotonic()
+        end = start + self.budget - self.spent
+        for number, (key, future) in enumerate(pending.items(), 1):
+            self.progress(f"measure borders: {number} of {len(pending)}")
+            left = max(0.0, end - time.monotonic())
+            record = record_of(future, None if left == inf else left)
+            if record is None:
+                future.cancel()
+                found[key] = Failure("there was no time")
+                continue
             self.measured += 1
             found[key] = record
             self.database.add(key, BORDER, record)
+        self.spent += time.monotonic() - start
         return found
 
 
 def line_of(records: Sequence[Record]) -> Line:
     """The line through measurements; the usual one when an engine could not run them."""
     samples = [(int(r.bytes), r.seconds) for r in records if isinstance(r, Measurement)]
-    return fitted_line(samples) if len(samples) == len(records) else USUAL
+    return fitted_line(samples) if records and len(samples) == len(records) else USUAL
 
 
 def with_images(lines: Mapping[tuple[Place, Place], Line], change: Line) -> BorderTable:

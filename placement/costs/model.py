@@ -15,7 +15,7 @@ import numpy as np
 from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.placement.costs.cost import Cost, Estimator, invalid
+from xrelay.placement.costs.cost import MODEL, Cost, Estimator, invalid
 from xrelay.placement.costs.database import Measurement
 from xrelay.placement.graph.dataflow import Node
 from xrelay.placement.graph.index_set import members
@@ -87,9 +87,9 @@ class ModelCosts(Estimator):
     def estimate(self, candidate: Candidate) -> Cost:
         model = self.models.get(candidate.engine, self.usual)
         if model is None:
-            return invalid(f"nothing is known of {candidate.engine}", "model")
+            return invalid(f"nothing is known of {candidate.engine}", MODEL)
         seconds = model.seconds(*self.work(candidate.part))
-        return Cost(seconds if seconds < inf else None, "model")
+        return Cost(seconds if seconds < inf else None, MODEL)
 
     def work(self, part: SubGraph) -> tuple[float, float]:
         """The arithmetic of a sub-graph, and the bytes that go in and out, as `work_of` its function."""

@@ -26,11 +26,19 @@ def solver() -> Any:
     Raises PlacementError when it is not installed, or does not go with what else is loaded.
     """
     try:
-        made = import_module("highspy").Highs()
+        base: Any = import_module("highspy").Highs
     except ImportError as error:
         raise PlacementError(
             f"the integer program needs the package highspy (pip install highspy), which does not load: {error}"
         ) from error
+
+    class Silent(base):
+        def enableCallbacks(self) -> None:
+            # What the constructor ends with; it would print who made the solver.
+            self.setOptionValue("output_flag", False)
+            base.enableCallbacks(self)
+
+    made: Any = Silent()
     made.setOptionValue("output_flag", False)
     made.setOptionValue("threads", 1)
     made.setOptionValue("random_seed", 0)

@@ -4,7 +4,12 @@ import argparse
 from typing import get_args
 
 from xrelay.placement.methods import METHODS, WARM, Inputs
-from xrelay.tools.options.shared import Command, add_backend_options, add_model_options
+from xrelay.tools.options.shared import (
+    Command,
+    add_backend_options,
+    add_model_options,
+    byte_argument,
+)
 
 PLACE_EXAMPLES = """\
 examples:
@@ -47,9 +52,9 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--memory",
-        type=int,
+        type=byte_argument,
         metavar="BYTES",
-        help="the most that all regions may keep: constants and results",
+        help="the most that all regions may keep, constants and results: 500M, 4G",
     )
     _add_search(parser)
     parser.add_argument(

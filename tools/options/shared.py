@@ -75,7 +75,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) ->
     )
     parser.add_argument(
         "--max-bytes",
-        type=_bytes,
+        type=byte_argument,
         default=DEFAULT_LIMITS.max_bytes,
         metavar="N",
         help="refuse models of more bytes of constants and workspace: 500M, 4G (default 1T)",
@@ -142,7 +142,7 @@ def add_fusion_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _bytes(text: str) -> int:
+def byte_argument(text: str) -> int:
     """The value of an option that is a number of bytes."""
     count = byte_count(text)
     if count is None:

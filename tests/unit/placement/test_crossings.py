@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +122,35 @@ TABLE: dict[tuple[str, str], tuple[float, float] | None] = {
     (OWN, OWN): (5e-5, 0.0),
     ("layout", ""): (1e-6, 2e-9),
 }
+
+
+def test_an_engine_that_fails_is_asked_once(tmp_path: Path) -> None:
+    """Each hang would take a minute; a second search does not ask again."""
+    executor = Canned({**TABLE, ("host", "fast"): None})
+    found = crossings(tmp_path, executor)
+    table = found.table()
+    assert [pair for pair in executor.asked if "fast" in pair] == [("host", "fast")]
+    assert table.seconds(AT_HOST, Place("fast"), 1000) == USUAL.seconds(1000)
+    assert table.seconds(AT_HOST, Place(OWN), 1000) == pytest.approx(4e-5)
+    again = Canned({})
+    assert crossings(tmp_path, again).table() == table and again.asked == []
+
+
+def test_borders_have_a_budget(tmp_path: Path) -> None:
+    """What is not measured within it is usual, and is measured the next time."""
+
+    class Never(Executor):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            return Future()
+
+    shown: list[str] = []
+    found = replace(crossings(tmp_path, Never()), budget=0.0, progress=shown.append)
+    assert found.table().seconds(AT_HOST, Place(OWN), 1000) == USUAL.seconds(1000)
+    assert found.measured == 0 and shown[:2] == [
+        "measure borders: 1 of 2",
+        "measure borders: 2 of 2",
+    ]
+    assert found.database.counts() == {"measurements": 0, "failures": 0}
 
 
 def test_lines_of_all_pairs(tmp_path: Path) -> None:

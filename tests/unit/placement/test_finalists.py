@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from placed import program
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
@@ -19,7 +20,7 @@ from xrelay.finalists import apply_data, distinct_plans, handed_over, plans_to_t
 from xrelay.options import CompileOptions, silent
 from xrelay.partitioned import compiler_of, partition
 from xrelay.placement.confirmation import Run
-from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator, invalid
+from xrelay.placement.costs.cost import FREE, MODEL, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.placing import Placement, Request, place
@@ -116,6 +117,97 @@ def test_priority_order_is_that_of_the_passes() -> None:
         expected = program(NET)
         partition(expected, engines.backends)
         assert functions(list(source.module.ops)) == functions(list(expected.ops))
+
+
+def test_what_is_tried_keeps_pins_and_the_memory_limit() -> None:
+    """Priority order and single engines know neither."""
+    source, engines, placement = placed([First(), Second()])
+    graph = placement.graph
+    regions = priority_regions(source.module, graph, engines.backends, OPTIONS)
+    assert priority_placement(placement, regions, Cheap().estimates(regions)) is not None
+    rules = engines.rules(OWN_KERNELS)
+    pinned = place(graph, rules, Cheap(), Request({"tanh": OWN}))
+    assert priority_placement(pinned, regions, Cheap().estimates(regions)) is None
+    for plan in plans_to_try(pinned, engines, HERE).values():
+        engine_of = {n["op"]: r["engine"] for r in plan["regions"] for n in r["nodes"]}
+        assert engine_of["tanh"] == OWN
+    plans = plans_to_try(placement, engines, HERE)
+    limit = min(plan["memory"] for plan in plans.values())
+    limited = place(graph, rules, Cheap(), Request(memory_limit=limit))
+    kept = plans_to_try(limited, engines, HERE)
+    assert 0 < len(kept) < len(plans)
+    assert all(plan["memory"] <= limit for plan in kept.values())
+
+
+class Guess(Cheap):
+    """Another engine is cheap, by a model."""
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        found = super().estimate(candidate)
+        return found if candidate.engine == OWN else replace(found, source=MODEL)
+
+
+class Crash(Cheap):
+    """Measurements of another engine fail, and some are never made."""
+
+    def __init__(self, made: int):
+        self.made = made
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        if candidate.engine == OWN:
+            return super().estimate(candidate)
+        self.made -= 1
+        return invalid("it crashes", "measured") if self.made >= 0 else UNKNOWN
+
+
+@pytest.mark.parametrize("made", [0, 3, 1000])
+def test_what_no_worker_ran_is_not_run_whole(made: int) -> None:
+    """It may crash the program, or hang."""
+    source, engines = Source(program(NET)), Engines.of([First()])
+    graph = source.prepared(OPTIONS)
+    found = place(graph, engines.rules(OWN_KERNELS), Crash(made), usual=Guess())
+    plans = plans_to_try(found, engines, HERE)
+    assert OWN in plans
+    for plan in plans.values():
+        assert "first" not in {region["engine"] for region in plan["regions"]}
+
+
+def test_single_engines_are_measured() -> None:
+    """All that they would run alone, whatever the best plan has of them."""
+    source, engines = Source(program(NET)), Engines.of([First()])
+    graph = source.prepared(OPTIONS)
+    found = place(graph, engines.rules(OWN_KERNELS), Slow(), usual=Guess())
+    single = plans_to_try(found, engines, HERE)["first"]
+    ours = [region for region in single["regions"] if region["engine"] == "first"]
+    assert ours and {region["source"] for region in ours} == {"measured"}
+    assert {region.engine for region in found.regions()} <= {OWN, "host"}
+
+
+class Slow(Cheap):
+    """What a model finds cheap takes long."""
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        if candidate.engine == OWN:
+            return super().estimate(candidate)
+        return Cost(100.0, "measured")
+
+
+def test_pins_may_leave_no_single_engine() -> None:
+    """The best plan is what ships then."""
+    source, engines = Source(program(NET)), Engines.of([First(), Second()])
+    graph = source.prepared(OPTIONS)
+    request = Request({"tanh": "first", "add": "second"})
+    placement = place(graph, engines.rules(OWN_KERNELS), Cheap(), request)
+    plans = plans_to_try(placement, engines, HERE)
+    assert not engines.facts().keys() & plans.keys()
+    whole = WholeRuns(graph, source.module, engines, OPTIONS)
+    shipped, verdict, excluded = confirmed(whole, plans, engines, 1, silent)
+    assert shipped in plans and verdict.best_single == "plan 1" and not excluded
+    with pytest.raises(PlacementError, match="^no plan can be run whole; first: .*out of order"):
+        source, engines, placement = placed([Broken()])
+        whole = WholeRuns(placement.graph, source.module, engines, OPTIONS)
+        plan = plans_to_try(placement, engines, HERE)["broken"]
+        confirmed(whole, {"first": plan}, engines, 1, silent)
 
 
 def test_equal_plans_run_once() -> None:

@@ -163,10 +163,10 @@ def test_pins_as_text() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"seconds": 0.0}, "the budget is 0 seconds, expected more than 0"),
-        ({"memory_limit": -1}, "the memory limit is -1 bytes, expected 0 or more"),
+        ({"seconds": 0.0}, "seconds is 0.0, expected more than 0 seconds"),
+        ({"memory_limit": -1}, "memory_limit is -1, expected at least 0"),
         ({"method": "magic"}, "the method is 'magic', expected one of exact"),
-        ({"plans": 0}, "0 plans are asked for, expected at least 1"),
+        ({"plans": 0}, "plans is 0, expected at least 1"),
     ],
 )
 def test_wrong_requests(wrong: dict[str, Any], message: str) -> None:
@@ -427,10 +427,37 @@ def changed(data: dict[str, Any], *path: Any, value: Any) -> dict[str, Any]:
         (("regions", 1, "nodes", 0, "op"), "sort", "has 'sort' at node"),
         (("regions", 1, "nested"), [{"nodes": [0]}], "has nested nodes that are not its own"),
         (
-            ("regions", 1, "nested"),
-            [{"nodes": [], "attributes": {"Composite": True}}],
-            "'Composite' of regions\\[1\\] is True, expected a text or a number",
+            ("regions", 0, "nested", 0, "attributes", "Composite"),
+            True,
+            "'Composite' of regions\\[0\\] is True, expected a text$",
         ),
+        (
+            ("regions", 0, "nested", 0, "attributes", "Compiler"),
+            7,
+            "'Compiler' of regions\\[0\\] is 7, expected a text$",
+        ),
+        (
+            ("regions", 0, "nested", 0, "attributes", "Primitive"),
+            1 << 63,
+            "'Primitive' of regions\\[0\\] is 9.*, expected a text or a number of 64 bits",
+        ),
+        (
+            ("regions", 0, "nested", 0, "attributes", "Compiler"),
+            "slow",
+            "with the 'Compiler' \\['slow'\\], expected one with 'fast' and all nodes",
+        ),
+        (("regions", 0, "nested", 0, "nodes"), [1], "expected one with 'fast' and all nodes"),
+        (("regions", 0, "nested", 0, "nodes"), [], "has a part without nodes"),
+        (("regions", 0, "nested"), [], "'Compiler' \\[\\], expected one with 'fast'"),
+        (("regions", 0, "engine"), OWN, "has a 'Compiler', which own code needs none"),
+        (
+            ("regions", 0, "nested", 0, "nested"),
+            [{"attributes": {"Compiler": "fast"}, "nodes": [1]}],
+            "has a 'Compiler' within another part",
+        ),
+        (("regions", 1, "engine"), "host", "has node 3, 'exp', which is more than 'host' does"),
+        (("regions", 0, "nodes", 1), {"index": 1}, "regions\\[0\\] has node 1 twice"),
+        (("machine", "threads"), True, "expected cpu, features, threads and project"),
     ],
 )
 def test_wrong_plans(path: tuple[Any, ...], value: Any, message: str, tmp_path: Path) -> None:
@@ -474,6 +501,14 @@ def test_regions_of_plans_overlap_or_need_each_other() -> None:
         plan_of_data(data, graph_of(program(NET)))
 
 
+def test_plans_have_all_nodes() -> None:
+    """What a plan forgets would be own code's without a word."""
+    data = written()
+    del data["regions"][2]
+    with pytest.raises(PlacementError, match="no region has node 4, 'tanh'"):
+        plan_of_data(data, graph_of(program(NET)))
+
+
 def test_plans_of_other_machines() -> None:
     plan = plan_of_data(written(), graph_of(program(NET)))
     here = Machine.here(1)
@@ -482,6 +517,12 @@ def test_plans_of_other_machines() -> None:
     for other, threads, facts, message in (
         (ours, 2, FACTS, "the plan is for threads 1, expected 2"),
         (plan, 1, FACTS, "the plan was made on some cpu"),
+        (
+            replace(plan, machine=replace(here, project="9.9")),
+            1,
+            FACTS,
+            "made on .*, xrelay 9.9, this is",
+        ),
         (ours, 1, {OWN: FACTS[OWN]}, "the plan needs the engine 'fast', given are default"),
         (
             ours,
@@ -515,6 +556,14 @@ def test_explanation() -> None:
         json.loads(json.dumps(explanation_data(list(rows.values()))))[0]["operator"] == "nn.dense"
     )
     assert all(row.elsewhere == "there was no time to look" for row in explanation(found, 0.0))
+
+
+def test_explanation_of_pins() -> None:
+    """There is no plan with a pinned operator elsewhere to look for."""
+    found = place(graph_of(program(NET)), RULES, Sums(), Request({"a": "fast"}))
+    rows = {row.name: row for row in explanation(found)}
+    assert (rows["a"].elsewhere, rows["a"].elsewhere_seconds) == ("it is pinned", None)
+    assert rows["b"].elsewhere == OWN
 
 
 def test_explanation_has_names_of_the_model() -> None:

@@ -1,10 +1,15 @@
 """Placement as people use it: `xrelay.compile`, `xrelay place` and `xrelay run`, on real engines."""
 
 import json
+import sqlite3
+from contextlib import closing
+from math import inf, nan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 from placed import program
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -12,16 +17,19 @@ import xrelay
 from xrelay.engines import Engines
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, OptionError, silent
+from xrelay.own_costs import own_costs
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.database import Database
 from xrelay.placement.costs.key import Machine
+from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.methods import ROTATING, WARM, Inputs
 from xrelay.placement.placing import Request, place
 from xrelay.placement.plan_file import plan_data
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.defaults import OWN_KERNELS
-from xrelay.placing import Settings, find_placement
+from xrelay.placement.search.integer_program import solver
+from xrelay.placing import Settings, find_placement, opened_database
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.sources import Source
 from xrelay.tools.cli import main
@@ -128,6 +136,83 @@ def test_the_command_uses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert bool(left) == is_used
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"workers": 0}, "workers is 0, expected 1 to"),
+        ({"turns": 0}, "turns is 0, expected 1 to"),
+        ({"inputs": "cold"}, "the inputs are 'cold', expected one of warm, rotating"),
+        ({"sample_seconds": 0.0}, "sample_seconds is 0.0, expected more than 0 seconds"),
+        ({"sample_seconds": nan}, "sample_seconds is nan, expected a number of seconds"),
+        ({"measure_seconds": "1"}, "measure_seconds is '1', expected a number of seconds"),
+        ({"measure_seconds": True}, "measure_seconds is True, expected a number of seconds"),
+        ({"refine_seconds": inf}, "refine_seconds is inf, expected a number of seconds"),
+    ],
+)
+def test_wrong_settings(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlacementError, match=f"^{message}"):
+        Settings(**setting)
+
+
+def test_settings_of_numpy() -> None:
+    settings = Settings(measure_seconds=np.float32(2), sample_seconds=np.float64(0.5), workers=2)
+    assert (settings.measure_seconds, settings.sample_seconds) == (2.0, 0.5)
+
+
+def test_a_cache_that_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XRELAY_CACHE_SIZE", "1G")
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path / "file"))
+    expected = (
+        "measurements cannot be kept in '.*file': File exists; expected a folder, or a database"
+    )
+    with pytest.raises(PlacementError, match=expected), opened_database(None):
+        pass
+
+
+def test_steps_of_another_network(tmp_path: Path) -> None:
+    """As a database has them that somebody changed."""
+    database = Database(tmp_path / "costs.sqlite")
+    for nodes in ("0xffffffffff", "0x1", "0x0"):
+        source, options = Source(program(NET)), CompileOptions()
+        graph = source.prepared(options)
+        assert own_costs(source.module, graph, options, database, seconds=0.001) is not None
+        with closing(sqlite3.connect(database.path)) as connection, connection:
+            connection.execute("UPDATE steps SET nodes = ?", (nodes,))
+        with pytest.raises(
+            PlacementError, match="has a step with nodes that are none of the model"
+        ):
+            own_costs(source.module, graph, options, database)
+        database.path.unlink()
+        database = Database(database.path)
+
+
+def test_control_flow_is_refused_with_its_place() -> None:
+    branches = [helper.make_graph([helper.make_node(kind, ["x"], ["b"])], kind, [], [
+        helper.make_tensor_value_info("b", TensorProto.FLOAT, [2])]) for kind in ("Exp", "Neg")]  # fmt: skip
+    node = helper.make_node(
+        "If", ["c"], ["y"], "choice", then_branch=branches[0], else_branch=branches[1]
+    )
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [
+            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [2]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    source = Source.read(model)
+    with pytest.raises(DiagnosticException, match="of node 'choice'.*take no control flow"):
+        source.prepared(CompileOptions())
+
+
+def test_solvers_are_silent(capfd: pytest.CaptureFixture[str]) -> None:
+    solver().run()
+    assert capfd.readouterr().out == ""
+
+
 def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(
         OptionError, match="placement is 'measured', which needs backends, found none"
@@ -139,9 +224,12 @@ def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["place", path, "--backend", "numpi"], "there is no backend 'numpi'"),
         (["place", path, "--backend", "numpy", "--pin", "exp"], "the pin is 'exp', expected"),
-        (["place", path, "--backend", "numpy", "--seconds", "0"], "the budget is 0 seconds"),
+        (
+            ["place", path, "--backend", "numpy", "--seconds", "0"],
+            "seconds is 0.0, expected more than 0",
+        ),
         (["place", path, "--backend", "numpy", "--workers", "0"], "--workers is 0"),
-        (["place", path, "--backend", "numpy", "--refine", "-1"], "--refine is -1, expected a"),
+        (["place", path, "--backend", "numpy", "--refine", "-1"], "--refine is -1.0, expected a"),
         (
             ["place", path, "--backend", "numpy", "--refine", "1", "--no-confirm"],
             "without --no-confirm",

@@ -44,11 +44,14 @@ WRONG: Sequence[tuple[str, str]] = (
         "place add.mlir --backend numpy --refine inf",
         "--refine is inf, expected a number of seconds",
     ),
-    ("place add.mlir --backend numpy --refine -1", "--refine is -1, expected a number of seconds"),
+    (
+        "place add.mlir --backend numpy --refine -1",
+        "--refine is -1.0, expected a number of seconds",
+    ),
     ("place add.mlir --backend numpy --refine 1 --no-confirm", "--refine goes with whole runs"),
     ("place add.mlir --backend numpy --workers 0", "--workers is 0, expected 1 to 256"),
     ("place add.mlir --backend numpy --workers 257", "--workers is 257, expected 1 to 256"),
-    ("place add.mlir --backend numpy --measure-seconds -1", "--measure-seconds is -1, expected"),
+    ("place add.mlir --backend numpy --measure-seconds -1", "--measure-seconds is -1.0, expected"),
     (
         "place add.mlir --backend numpy --pin nowhere=numpy",
         "'nowhere' is pinned, but the model has",
@@ -56,6 +59,15 @@ WRONG: Sequence[tuple[str, str]] = (
     (
         "place add.mlir --backend numpy -o no/plan.json",
         "cannot write 'no/plan.json': no folder 'no'",
+    ),
+    ("place add.mlir --backend numpy -o add.mlir", "'add.mlir' is the model, expected another"),
+    (
+        "place add.mlir --backend numpy -o x.json --explain ./x.json",
+        "'./x.json' is to be written twice, expected two files",
+    ),
+    (
+        "place add.mlir --backend numpy --memory 5 --method operator-level",
+        "the method 'operator-level' keeps no memory limit, expected one of exact, integer-program",
     ),
     ("place add.mlir --backend numpy --explain folder", "cannot write 'folder': it is a directory"),
     ("partition add.mlir --backend numpy -o no/x.mlir", "cannot write 'no/x.mlir': no folder 'no'"),
