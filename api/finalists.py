@@ -22,7 +22,7 @@ from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set, members
 from xrelay.placement.graph.origin import Origin
-from xrelay.placement.placing import Placement, restricted, was_run
+from xrelay.placement.placing import Placement, guessed_alone, restricted, was_run
 from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data, plan_of_data
 from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.runtime.partitioned import PartitionedModel
@@ -32,23 +32,36 @@ from xrelay.transforms.relay_to_tir import RelayToTirPass
 
 def plans_to_try(
     placement: Placement, engines: Engines, machine: Machine, priority: Placement | None = None
-) -> dict[str, dict[str, Any]]:
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """
-    The best plans, one for each engine alone, and that of priority order, as JSON has them; without those that have
-    regions which no worker has run: these may crash.
+    Each engine alone, own code first, the best plans, and that of priority order, as JSON has them; and those that are left
+    out, with the reasons. What no worker has run may crash, and is left out.
     """
     facts = engines.facts()
     found: dict[str, dict[str, Any]] = {}
-    for name in facts:
+    left_out: dict[str, str] = {}
+    for name in sorted(facts, key=lambda name: name != OWN):
         single = restricted(placement, name)
-        if single is not None:
+        if single is None:
+            left_out[name] = "it does not keep to the pins and the memory limit"
+        elif guessed_alone(placement, [name] if name != OWN else []):
+            left_out[name] = NOT_RUN
+        elif all(each.engine != name for each in single.regions()):
+            left_out[name] = "it runs nothing of the model"
+        else:
             found[name] = plan_data(single, machine, facts)
     for number in range(len(placement.outcome.plans)):
+        name = f"plan {number + 1}"
         if was_run(placement, number):
-            found[f"plan {number + 1}"] = plan_data(placement, machine, facts, number)
+            found[name] = plan_data(placement, machine, facts, number)
+        else:
+            left_out[name] = NOT_RUN
     if priority is not None:
         found["priority"] = plan_data(priority, machine, facts)
-    return found
+    return found, left_out
+
+
+NOT_RUN = "no worker has run all of its regions: measurements need more time"
 
 
 def plans_at_once(

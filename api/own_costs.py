@@ -7,7 +7,7 @@ passes took apart or folded go with what needs them, or else with what they need
 clock that all engines are measured by. What a part of a step takes is not known by that.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -30,7 +30,7 @@ from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import first_inside, members
 from xrelay.placement.graph.sub_graph import SubGraph
-from xrelay.placement.methods import WARM, Inputs
+from xrelay.placement.methods import ROTATING, WARM, Inputs
 from xrelay.placement.placing import given_nodes
 from xrelay.placement.plan_file import model_digest
 from xrelay.placement.rules.candidate import OWN, Candidate
@@ -82,11 +82,15 @@ class StepRule(Rule):
 
 
 def profiled_steps(
-    module: ModuleOp, graph: Graph, options: CompileOptions, seconds: float, inputs: Inputs = WARM
+    module: ModuleOp,
+    graph: Graph,
+    options: CompileOptions,
+    seconds: float,
+    rotating: Collection[int] = (),
 ) -> list[Step]:
     """
     The steps of a module that own code compiles and runs: the profile says how a run divides, and the
-    clock by which all engines are measured how long it is.
+    clock by which all engines are measured how long it is; the `rotating` inputs are others in each run of that.
 
     Raises DiagnosticException for what own code cannot compile.
     """
@@ -95,13 +99,13 @@ def profiled_steps(
     def compiled(settings: CompileOptions) -> tuple[Model, float]:
         """A model, and how long a run takes."""
         model = Model.from_code(compile_code(numbered(module, graph), "placed", settings))
-        given = inputs_in_turn(model.signature.inputs, inputs)
+        given = inputs_in_turn(model.signature.inputs, rotating)
         outputs = [np.empty(spec.shape, spec.dtype) for spec in model.signature.outputs]
         return model, measure(lambda: model.run_into(given(), outputs), seconds, clock).median
 
     model, whole = compiled(replace(options, profile=True))
     specs = model.signature.inputs
-    arrays = inputs_in_turn(specs, WARM)()
+    arrays = inputs_in_turn(specs)()
     given = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
     times = profile_model(model, given).steps
     if len(times) * STAMP_SECONDS > UNSEEN * whole:
@@ -198,11 +202,13 @@ def own_costs(
     # What decides about the code; and "whole", as the sum is that of a run without a profile.
     code = f"{options.target} {options.winograd} {options.precision} {options.precision_rules}"
     what = digest(f"{model_digest(graph)} whole steps {code}")
-    key = Key(what, OWN, machine.project, machine, inputs=inputs)
+    parameters = sum(node.is_parameter and not node.block for node in graph.nodes)
+    rotating = tuple(range(parameters)) if inputs == ROTATING else ()
+    key = Key(what, OWN, machine.project, machine, rotating=rotating)
     steps = database.steps(key)
     if not steps:
         try:
-            steps = profiled_steps(module, graph, options, seconds, inputs)
+            steps = profiled_steps(module, graph, options, seconds, rotating)
         except DiagnosticException:
             return None
         database.add_steps(key, steps)

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xrelay.backends.base import Backend
 from xrelay.engines import Engines
 from xrelay.errors import CompileError
-from xrelay.finalists import distinct_plans, planned_model, plans_at_once, plans_to_try
+from xrelay.finalists import distinct_plans, handed_over, planned_model, plans_at_once, plans_to_try
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.own_costs import StepRule, own_costs
 from xrelay.placement.confirmation import TURNS, Verdict
@@ -36,12 +36,12 @@ from xrelay.placement.costs.workers import WorkerExecutor
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.methods import WARM, Inputs
-from xrelay.placement.placing import Placement, Request, place
+from xrelay.placement.placing import Placement, Request, of_what_ran, place
 from xrelay.placement.plan_file import plan_data, read_plan
 from xrelay.placement.rules.combinators import Union
 from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
 from xrelay.priority import priority_placement, priority_regions
-from xrelay.runtime.arguments import number_argument, seconds_argument
+from xrelay.runtime.arguments import check_seconds, number_argument
 from xrelay.runtime.cache import object_cache
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import Shapes
@@ -69,7 +69,7 @@ class Settings:
     sample_seconds: float = 0.1
     """How long one measurement may take."""
     inputs: Inputs = WARM
-    """What regions and whole runs are timed on: the same arrays each time, or others from a pool larger than caches."""
+    """What runs are timed on: the same inputs of the model each time, or others from a pool larger than caches."""
     refine_seconds: float = 0.0
     """How long Collage's evolution may change the best plan, by whole runs."""
     is_confirmed: bool = True
@@ -86,9 +86,9 @@ class Settings:
         if self.inputs not in get_args(Inputs):
             known = ", ".join(get_args(Inputs))
             raise PlacementError(f"the inputs are '{self.inputs}', expected one of {known}")
-        seconds_argument("sample_seconds", self.sample_seconds, PlacementError, positive=True)
-        seconds_argument("measure_seconds", self.measure_seconds, PlacementError)
-        seconds_argument("refine_seconds", self.refine_seconds, PlacementError, finite=True)
+        check_seconds("sample_seconds", self.sample_seconds, PlacementError, positive=True)
+        check_seconds("measure_seconds", self.measure_seconds, PlacementError)
+        check_seconds("refine_seconds", self.refine_seconds, PlacementError, finite=True)
 
 
 @dataclass
@@ -158,7 +158,9 @@ def find_placement(
     placement, priority, measured = _searched(
         source, graph, engines, options, settings, machine, progress
     )
-    plans = plans_to_try(placement, engines, machine, priority)
+    if settings.is_confirmed:
+        placement = of_what_ran(placement)
+    plans, left_out = plans_to_try(placement, engines, machine, priority)
     whole = WholeRuns(graph, source.module, engines, options, settings.inputs)
     if settings.refine_seconds > 0:
         better = refined(placement, whole, engines, machine, settings.refine_seconds, progress)
@@ -167,13 +169,21 @@ def find_placement(
     finalists = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
     if not settings.is_confirmed:
         plan = plan_data(placement, machine, engines.facts())
-        return Placed(placement, plan, None, {}, plans, measured)
-    if len(finalists) == 1:
-        (plan,) = finalists.values()
-        return Placed(placement, dict(plan), None, {}, plans, measured)
+        return Placed(placement, plan, None, left_out, plans, measured)
+    if [handed_over(each) for each in finalists.values()] == [[]]:
+        (only,) = finalists.values()
+        return Placed(placement, _shipped(placement, only), None, left_out, plans, measured)
     shipped, verdict, excluded = confirmed(whole, finalists, engines, settings.turns, progress)
-    plan = {**finalists[shipped], "shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
-    return Placed(placement, plan, verdict, excluded, plans, measured)
+    plan = _shipped(placement, finalists[shipped])
+    plan |= {"shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
+    return Placed(placement, plan, verdict, left_out | excluded, plans, measured)
+
+
+def _shipped(placement: Placement, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan with the bound of the whole search, not of what was looked at for one engine."""
+    bound, seconds = placement.outcome.bound, plan["seconds"]
+    gap = 1 - bound / seconds if seconds > bound else 0.0
+    return {**plan, "bound": bound, "gap": gap}
 
 
 def _searched(
@@ -199,7 +209,7 @@ def _searched(
             settings.inputs,
             executor=executor,
             sample_seconds=settings.sample_seconds,
-            budget=settings.measure_seconds,
+            budget=settings.measure_seconds / 2,
             progress=progress,
         )
         profiled: list[Estimator] = [] if own is None else [own]
@@ -217,7 +227,7 @@ def _searched(
         # Before the search, whose guesses follow all that is measured.
         regions = priority_regions(source.module, graph, engines.backends, options)
         region_costs = FirstKnown([*profiled, costs]).estimates(regions)
-        models = FittedCosts(lambda: database.measurements(machine, settings.inputs))
+        models = FittedCosts(lambda: database.measurements(machine))
         placement = place(
             graph,
             # What is profiled adds up; parts of steps are for what other engines leave of these.

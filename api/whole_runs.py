@@ -11,20 +11,23 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.ports import entry_function, ports
 from xrelay.backends.base import Array
 from xrelay.dialects.shapes import leaf_types
 from xrelay.engines import Engines
-from xrelay.finalists import planned_model
+from xrelay.finalists import handed_over, planned_model
 from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, Progress
+from xrelay.partitioned import compile_partition
 from xrelay.placement.confirmation import Run, Verdict, confirm
 from xrelay.placement.costs.inputs import inputs_in_turn
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.timing import clock_for, settle, warm_up
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.methods import WARM, Inputs
-from xrelay.placement.placing import Placement, restricted
+from xrelay.placement.methods import ROTATING, WARM, Inputs
+from xrelay.placement.placing import Placement, restricted, was_run
 from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data
 from xrelay.placement.refining import Groups
 from xrelay.placement.rules.base import is_call
@@ -63,11 +66,12 @@ class WholeRuns:
         self._given: GivenInputs | None = None
         """Those of all plans, which take the same ones."""
         self._close = CLOSE_IN_STEPS if rounds(graph) else CLOSE
-        self._expected: dict[str, Array] | None = None
+        self._expected: Mapping[str, Array] | None = None
+        """The outputs of own code alone, or of the interpreter where it has no code."""
 
     def run(self, plan: Mapping[str, Any]) -> Run:
         """
-        What runs a plan for one turn. Outputs are compared with those of the first plan, own code's.
+        What runs a plan for one turn. Outputs are compared with those of own code alone.
 
         Raises DiagnosticException for a plan that an engine cannot run, or whose outputs are too far away.
         """
@@ -77,13 +81,24 @@ class WholeRuns:
             raise PlacementError("none of its regions run at once: each waits for others")
         self._given = self._given or example_inputs(model, self._inputs)
         outputs = model.run(self._given())
-        self._expected = self._expected or outputs
+        if self._expected is None:
+            self._expected = outputs if not handed_over(plan) else self._alone(self._given())
         far = farthest(outputs, self._expected)
         if far > self._close:
             raise PlacementError(
                 f"its outputs are {far:.2g} of the largest element away, expected {self._close:g}"
             )
         return run_of(model, self._given)
+
+    def _alone(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        """What the program gives without other engines."""
+        try:
+            whole = compile_partition(copied(self._module), "alone", [], self._options)
+        except DiagnosticException:
+            outputs = interpret(self._module, list(inputs.values()))
+            names = [port.name for port in ports(entry_function(self._module))[1]]
+            return dict(zip(names, outputs, strict=True))
+        return whole.run(inputs)
 
 
 def confirmed(
@@ -129,8 +144,10 @@ def refined(
 ) -> dict[str, Any] | None:
     """
     The fastest of the plans that Collage's evolution tries on whole runs within a time, as JSON has it; None when that
-    is the best plan itself. What fails or computes something else is no plan.
+    is the best plan itself, or has parts that no worker has run. What fails or computes something else is no plan.
     """
+    if not was_run(placement, 0):
+        return None
     groups, facts = Groups.of(placement), engines.facts()
     own = restricted(placement, OWN)
     if own is not None:
@@ -174,7 +191,7 @@ def example_inputs(model: PartitionedModel, inputs: Inputs = WARM) -> GivenInput
     """
     specs = model.signature.inputs
     names = [spec.name for spec in specs]
-    given = inputs_in_turn(specs, inputs)
+    given = inputs_in_turn(specs, range(len(specs)) if inputs == ROTATING else ())
     return lambda: dict(zip(names, given(), strict=True))
 
 

@@ -36,7 +36,7 @@ from xrelay.placement.confirmation import LEVEL, passing, take_turns, upper_limi
 from xrelay.placement.costs.borders import NoBorders
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.methods import WARM, Inputs
-from xrelay.placement.placing import Placement, Request, problem_of
+from xrelay.placement.placing import Placement, Request, problem_of, run_costs
 from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data
 from xrelay.placement.rules.candidate import OWN
 from xrelay.placement.search.exact import exact
@@ -124,7 +124,8 @@ class Row:
 
 def isolated(placement: Placement) -> Placement:
     """The best plan by sums without borders."""
-    problem = problem_of(placement.graph, placement.candidates, placement.costs, NoBorders())
+    costs = run_costs(placement.candidates, placement.costs)
+    problem = problem_of(placement.graph, placement.candidates, costs, NoBorders())
     return replace(placement, borders=NoBorders(), problem=problem, outcome=exact(problem))
 
 

@@ -9,6 +9,6 @@ WITH_LIMIT = ("exact", "integer-program")
 
 Inputs = Literal["warm", "rotating"]
 WARM: Inputs = "warm"
-"""The same inputs in each measured run: caches have them, as they have what the part before in a network left."""
+"""The same inputs in each measured run, which caches have then."""
 ROTATING: Inputs = "rotating"
-"""Others in each run, from a pool larger than the last cache: they come from memory."""
+"""Others for the inputs of the model in each run, from a pool larger than the last cache: they come from memory."""

@@ -29,10 +29,12 @@ from xrelay.placement.search.integer_program import integer_program
 from xrelay.placement.search.operator_level import operator_level
 from xrelay.placement.search.problem import Choice, Outcome, Problem
 from xrelay.placement.search.shortest_path import shortest_path
-from xrelay.runtime.arguments import number_argument, seconds_argument
+from xrelay.runtime.arguments import check_seconds, number_argument
 
 MOST_ROUNDS = 50
 """How often the search is repeated after measurements, which ends before when the best plans are measured."""
+LAST_SECONDS = 10.0
+"""How long the last search may take, and each of those for one engine alone."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Request:
 
     def __post_init__(self) -> None:
         """Raises PlacementError for what makes no sense."""
-        seconds_argument("seconds", self.seconds, PlacementError, positive=True)
+        check_seconds("seconds", self.seconds, PlacementError, positive=True)
         if self.memory_limit is not None:
             number_argument("memory_limit", self.memory_limit, 0, None, PlacementError)
         number_argument("plans", self.plans, 1, None, PlacementError)
@@ -255,11 +257,11 @@ def place(
         asked = len(search.answers)
         found = search.run(candidates)
         if usual is not None:
-            alone = guessed_alone(found, [each for each in rules if each != OWN])
-            search.ask([each for each in alone if each not in search.answers])
+            guesses = [*guessed_in(found), *guessed_alone(found, [e for e in rules if e != OWN])]
+            search.ask([each for each in dict.fromkeys(guesses) if each not in search.answers])
         # Who knows all that was measured from the start may look at other candidates.
         if len(search.answers) == asked or search.is_over:
-            return found
+            return search.settled(found)
 
 
 class _Search:
@@ -313,13 +315,7 @@ class _Search:
             rounds += 1
             listed = list(known)
             self.progress(f"search among {len(listed)} candidates")
-            costs = self.costs(listed)
-            limit = self.request.memory_limit
-            problem = problem_of(self.graph, listed, costs, self.borders, limit)
-            outcome = solve(problem, self.request)
-            found = Placement(
-                self.graph, listed, costs, self.borders, self.request, problem, outcome, self.pins
-            )
+            found = self.solved(listed, self.costs(listed), self.request.seconds)
             guessed: list[Candidate] = []
             if self.usual is not None:
                 guessed = [each for each in guessed_in(found) if each not in self.answers]
@@ -329,11 +325,48 @@ class _Search:
             known.update(dict.fromkeys(larger))
             self.ask(guessed)
 
+    def solved(self, candidates: list[Candidate], costs: list[Cost], seconds: float) -> Placement:
+        """The best plans by some costs, as far as they are found within so many seconds."""
+        limit = self.request.memory_limit
+        problem = problem_of(self.graph, candidates, costs, self.borders, limit)
+        outcome = solve(problem, replace(self.request, seconds=seconds))
+        return Placement(
+            self.graph, candidates, costs, self.borders, self.request, problem, outcome, self.pins
+        )
+
+    def settled(self, found: Placement) -> Placement:
+        """The best plans by what is known in the end, where time was over before all of that was asked."""
+        costs = self.costs(found.candidates)
+        if costs == found.costs:
+            return found
+        return self.solved(found.candidates, costs, LAST_SECONDS)
+
 
 def wholes(graph: Graph, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates of other engines that have all of a function but its parameters and its end."""
     rest = graph.everything & ~given_nodes(graph) & ~(1 << (len(graph) - 1))
     return [c for c in candidates if c.engine not in (OWN, HOST) and not rest & ~c.inside]
+
+
+def run_costs(candidates: Sequence[Candidate], costs: Sequence[Cost]) -> list[Cost]:
+    """The costs of candidates without guesses about other engines: what no worker has run is unknown."""
+    pairs = zip(candidates, costs, strict=True)
+    return [UNKNOWN if cost.is_guess and each.engine != OWN else cost for each, cost in pairs]
+
+
+def of_what_ran(placement: Placement) -> Placement:
+    """A placement, or that of what workers have run where some of its best plan was never run."""
+    if was_run(placement, 0):
+        return placement
+    candidates, request = placement.candidates, placement.request
+    costs = run_costs(candidates, placement.costs)
+    problem = problem_of(
+        placement.graph, candidates, costs, placement.borders, request.memory_limit
+    )
+    outcome = solve(problem, replace(request, seconds=LAST_SECONDS))
+    # What was left out may be better, for all that is known.
+    bound = min(placement.outcome.bound, outcome.bound)
+    return replace(placement, problem=problem, outcome=replace(outcome, bound=bound))
 
 
 def guessed_in(placement: Placement) -> list[Candidate]:
@@ -357,8 +390,11 @@ def was_run(placement: Placement, number: int) -> bool:
 def guessed_alone(placement: Placement, engines: Sequence[str]) -> list[Candidate]:
     """The candidates with costs that are not measured of the placements that give all that they can to one engine."""
     costs = dict(zip(placement.candidates, placement.costs, strict=True))
+    guessed = {each.engine for each, cost in costs.items() if cost.is_guess}
     found: list[Candidate] = []
     for engine in engines:
+        if engine not in guessed:
+            continue
         alone = restricted(placement, engine, guesses=True)
         regions = [] if alone is None else alone.regions()
         found += [each for each in regions if each.engine == engine and costs[each].is_guess]
@@ -404,7 +440,7 @@ def with_regions(
         problem = problem_of(placement.graph, candidates, known, placement.borders, limit)
     except PlacementError:
         return None
-    outcome = exact(problem)
+    outcome = exact(problem, seconds=LAST_SECONDS)
     if outcome.best is None:
         return None
     return replace(placement, candidates=candidates, costs=known, problem=problem, outcome=outcome)

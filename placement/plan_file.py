@@ -173,7 +173,7 @@ def plan_of_data(data: object, graph: Graph) -> PlanFile:
         engine = region.get("engine")
         if engine not in (HOST, OWN, *engines):
             raise PlacementError(
-                f"'engine' of {where} is {engine!r}, expected one of {', '.join((HOST, OWN, *engines))}"
+                f"'engine' of {where} is {engine!r}, expected one of {', '.join(dict.fromkeys((HOST, OWN, *engines)))}"
             )
         _check_compiler(part, None if engine in (HOST, OWN) else str(engine), where)
         if engine != HOST:
@@ -216,7 +216,7 @@ def _check_compiler(part: SubGraph, engine: str | None, where: str) -> None:
 
 
 def _region(region: Mapping[str, Any], graph: Graph, where: str) -> SubGraph:
-    indices: list[int] = []
+    inside = 0
     for entry in _list(region.get("nodes"), f"'nodes' of {where}"):
         node = _mapping(entry, f"a node of {where}")
         index = _index(node.get("index"), len(graph), where)
@@ -224,10 +224,9 @@ def _region(region: Mapping[str, Any], graph: Graph, where: str) -> SubGraph:
             raise PlacementError(
                 f"{where} has '{node['op']}' at node {index}, the model '{graph[index].label}'"
             )
-        if index in indices:
+        if inside >> index & 1:
             raise PlacementError(f"{where} has node {index} twice")
-        indices.append(index)
-    inside = index_set(indices)
+        inside |= 1 << index
     return SubGraph(graph, inside, _nested(region.get("nested", []), graph, inside, where))
 
 

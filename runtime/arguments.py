@@ -68,17 +68,18 @@ def number_argument(name: str, value: object, low: int, high: int | None, refusa
     return number
 
 
-def seconds_argument(
+def check_seconds(
     name: str, value: object, refusal: Refusal, *, positive: bool = False, finite: bool = False
-) -> float:
-    """A number of seconds, 0 or more: more than 0, or less than infinity, where that is asked for."""
+) -> None:
+    """Raises `refusal` for what is no number of seconds of 0 or more: more than 0, or finite, where that is asked for."""
     is_number = not isinstance(value, bool) and isinstance(value, Real)
-    seconds = float(cast(float, value)) if is_number else -1.0
-    if not seconds >= 0 or (finite and seconds == inf):
-        raise refusal(f"{name} is {shown(value)}, expected a number of seconds, 0 or more")
-    if positive and seconds == 0:
-        raise refusal(f"{name} is {shown(value)}, expected more than 0 seconds")
-    return seconds
+    seconds = cast(float, value) if is_number else -1.0
+    if seconds > 0 and (not finite or seconds < inf) or (seconds == 0 and not positive):
+        return
+    kind = "a finite number" if finite else "a number"
+    raise refusal(
+        f"{name} is {shown(value)}, expected {kind} of seconds, {'more than 0' if positive else '0 or more'}"
+    )
 
 
 def flag_argument(name: str, value: object, refusal: Refusal) -> bool:

@@ -19,7 +19,7 @@ from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.placement.search.exact import pareto
 from xrelay.placement.search.problem import Outcome
 from xrelay.placing import Placed, Settings, find_placement
-from xrelay.runtime.arguments import number_argument, seconds_argument
+from xrelay.runtime.arguments import check_seconds, number_argument
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.support import MAX_THREADS
 from xrelay.sources import Source
@@ -40,7 +40,8 @@ def place_model(args: argparse.Namespace) -> int:
         shapes = arguments.shapes(args.shape)
         engines = Engines.of(arguments.backends(args.backend))
         settings = settings_of(args)
-    arguments.require_writable(args.output, args.program, args.explain, model=args.model)
+    files = (args.output, args.program, args.explain, args.database)
+    arguments.require_writable(*files, model=args.model)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             progress("read the model")
@@ -72,8 +73,9 @@ def settings_of(args: argparse.Namespace) -> Settings:
     Raises PlacementError for what makes no sense.
     """
     number_argument("--workers", args.workers, 1, MAX_THREADS, PlacementError)
-    seconds_argument("--measure-seconds", args.measure_seconds, PlacementError)
-    seconds_argument("--refine", args.refine, PlacementError, finite=True)
+    check_seconds("--seconds", args.seconds, PlacementError, positive=True)
+    check_seconds("--measure-seconds", args.measure_seconds, PlacementError)
+    check_seconds("--refine", args.refine, PlacementError, finite=True)
     if args.refine and args.no_confirm:
         raise PlacementError("--refine goes with whole runs in the end, so without --no-confirm")
     if args.program is not None and Path(args.program).suffix != ".mlir":

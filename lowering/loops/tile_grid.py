@@ -84,7 +84,7 @@ class TileGrid:
     packed: PackedWeights | None = None
     """What the weights that tiles read are made of, panel by panel; None where it is these that are packed."""
     narrow: Sequence[int] = NARROW
-    """The columns of tiles for lengths that are less than the columns of `tiling`, largest first."""
+    """The columns of tiles for lengths that are less than the columns of `tiling`, largest first, and 1 at last."""
     exists: int = 1
     """0 for a grid without tiles, another one having them, which may be known when the program runs only."""
 

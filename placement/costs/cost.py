@@ -90,7 +90,7 @@ class TableCosts(Estimator):
 
 
 MOST_SECONDS = 1e12
-"""What is more is no cost: sums of such numbers would be infinite."""
+"""What is more is a mistake: beside such numbers those of other parts would not count."""
 
 CostFunction = Callable[[func.FuncOp, str], float | None]
 """The seconds that the function of a candidate takes on an engine: infinite if it cannot run, None if unknown."""

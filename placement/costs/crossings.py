@@ -185,19 +185,19 @@ class Crossings:
         """
         first = {engine: self.key(None, engine, SIZES[0]) for engine in self.engines}
         begun = self.records({first[b]: self.job(None, b, SIZES[0]) for b in self.engines})
-        failed = {b: each for b in self.engines if isinstance(each := begun[first[b]], Failure)}
+        failed = {b for b in self.engines if isinstance(begun.get(first[b]), Failure)}
         producers = [None, *self.engines]
         pairs = [(a, b) for b in self.engines for a in producers]
         running = [(a, b) for a, b in pairs if a not in failed and b not in failed]
         jobs = {self.key(a, b, size): self.job(a, b, size) for a, b in running for size in SIZES}
-        layouts = {self.layout_key(size): self.layout_job(size) for size in SIZES}
+        sizes = () if OWN in failed else SIZES
+        layouts = {self.layout_key(size): self.layout_job(size) for size in sizes}
         found = self.records(jobs | layouts)
         lines: dict[tuple[Place, Place], Line] = {}
         for a, b in pairs:
             at = AT_HOST if a is None else Place(a)
-            keys = [self.key(a, b, size) for size in SIZES] if (a, b) in running else []
-            lines[at, Place(b)] = line_of([found[key] for key in keys])
-        images = line_of([found[self.layout_key(size)] for size in SIZES])
+            lines[at, Place(b)] = line_of([found.get(self.key(a, b, size)) for size in SIZES])
+        images = line_of([found.get(self.layout_key(size)) for size in SIZES])
         return with_images(lines, images)
 
     def key(self, producer: str | None, user: str, size: int) -> Key:
@@ -227,7 +227,7 @@ class Crossings:
         return Job(text_of(function), self.engines[OWN].maker, self.machine, self.seconds)
 
     def records(self, jobs: Mapping[Key, CrossingJob | Job]) -> dict[Key, Record]:
-        """The records of measurements, those that the database lacks made now."""
+        """The records of measurements, those that the database lacks made now, as far as there is time."""
         known = self.database.find(jobs)
         found = {key: known[key.text] for key in jobs if key.text in known}
         pending: dict[Key, Future[Record]] = {}
@@ -246,7 +246,6 @@ class Crossings:
             record = record_of(future, None if left == inf else left)
             if record is None:
                 future.cancel()
-                found[key] = Failure("there was no time")
                 continue
             self.measured += 1
             found[key] = record
@@ -255,10 +254,10 @@ class Crossings:
         return found
 
 
-def line_of(records: Sequence[Record]) -> Line:
-    """The line through measurements; the usual one when an engine could not run them."""
+def line_of(records: Sequence[Record | None]) -> Line:
+    """The line through measurements; the usual one when an engine could not run them, or there was no time."""
     samples = [(int(r.bytes), r.seconds) for r in records if isinstance(r, Measurement)]
-    return fitted_line(samples) if records and len(samples) == len(records) else USUAL
+    return fitted_line(samples) if len(samples) == len(records) else USUAL
 
 
 def with_images(lines: Mapping[tuple[Place, Place], Line], change: Line) -> BorderTable:

@@ -18,7 +18,6 @@ from pathlib import Path
 from xrelay.placement.costs.cost import checked_seconds
 from xrelay.placement.costs.key import Key, Machine
 from xrelay.placement.errors import PlacementError
-from xrelay.placement.methods import WARM, Inputs
 
 SCHEMA = 2
 """The version of the tables."""
@@ -168,7 +167,7 @@ class Database:
         """Notes records, all or none."""
         with self._connection() as connection:
             for key, label, record in records:
-                text, details = key.text, dumps(asdict(key), sort_keys=True)
+                text, details = key.text, key.details
                 for table in ("measurements", "failures"):
                     connection.execute(f"DELETE FROM {table} WHERE key = ?", (text,))
                 if isinstance(record, Failure):
@@ -201,20 +200,14 @@ class Database:
             rows = [(key.text, i, hex(each.nodes), each.seconds) for i, each in enumerate(steps)]
             connection.executemany("INSERT INTO steps VALUES (?, ?, ?, ?)", rows)
 
-    def measurements(
-        self, machine: Machine, inputs: Inputs = WARM
-    ) -> list[tuple[str, Measurement]]:
-        """
-        The engine of each measurement of a region on a machine with such inputs, and what was measured, in the order of
-        keys.
-        """
+    def measurements(self, machine: Machine) -> list[tuple[str, Measurement]]:
+        """The engine of each measurement of a region on a machine, and what was measured, in the order of keys."""
         wanted = dumps(asdict(machine), sort_keys=True)
         with self._connection() as connection:
             rows = connection.execute(
                 "SELECT engine, seconds, low, high, samples, load, flops, bytes FROM measurements "
-                "WHERE label <> ? AND json_extract(key_text, '$.machine') = json(?) "
-                "AND json_extract(key_text, '$.inputs') = ? ORDER BY key",
-                (BORDER, wanted, inputs),
+                "WHERE label <> ? AND json_extract(key_text, '$.machine') = json(?) ORDER BY key",
+                (BORDER, wanted),
             ).fetchall()
         return [(str(row[0]), self._checked(Measurement(*row[1:]))) for row in rows]
 

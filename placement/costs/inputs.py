@@ -1,8 +1,13 @@
-"""Inputs of what is measured: seeded numbers, the same in each run or from a pool."""
+"""
+Inputs of what is measured: seeded numbers, the same in each run or from a pool.
+
+A pool is larger than the last cache, so that what comes from it comes from memory. It has `MOST_SETS` sets at most: more of
+small inputs would take longer to make than to measure, and these, which are a few lines of a cache, may stay there.
+"""
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from itertools import cycle
 from math import prod
@@ -13,7 +18,6 @@ import numpy as np
 
 from xrelay.backends.base import Array
 from xrelay.backends.regions import RegionTensor
-from xrelay.placement.methods import WARM, Inputs
 from xrelay.runtime.executor import ALIGNMENT, aligned_bytes
 from xrelay.runtime.signature import TensorSpec
 
@@ -22,7 +26,7 @@ DRAWN = 1 << 20
 CACHES = 2
 """So many times as large as the last cache is a pool."""
 MOST_SETS = 4096
-"""Of inputs in a pool. Small ones come back after so many runs, which takes about as long as one measurement may."""
+"""Of inputs in a pool."""
 USUAL_CACHE = 32 << 20
 """The bytes of a last cache that the system tells nothing of."""
 CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -44,32 +48,38 @@ def numbers(tensor: RegionTensor | TensorSpec, seed: int = 0) -> Array:
 
 
 def inputs_in_turn(
-    tensors: Sequence[RegionTensor | TensorSpec], inputs: Inputs
+    tensors: Sequence[RegionTensor | TensorSpec], rotating: Collection[int] = ()
 ) -> Callable[[], list[Array]]:
     """
-    What gives the inputs of each run.
+    What gives the inputs of each run; the `rotating` ones are others each time.
 
     Raises ModelError when there is no memory for a pool.
     """
     first = [numbers(tensor) for tensor in tensors]
-    taken = sum(_stride(each.nbytes) for each in first)
-    if inputs == WARM or not taken:
+    taken = sum(_stride(first[i].nbytes) for i in rotating)
+    if not taken:
         return lambda: first
-    return cycle(_pool(first, taken, pool_bytes())).__next__
+    return cycle(_pool(first, rotating, taken, pool_bytes())).__next__
 
 
-def _pool(first: Sequence[Array], taken: int, size: int) -> list[list[Array]]:
-    """Copies of some arrays, which together take so many bytes, spread evenly over a pool of a size."""
+def _pool(
+    first: Sequence[Array], rotating: Collection[int], taken: int, size: int
+) -> list[list[Array]]:
+    """
+    Sets of some arrays, with copies of the rotating ones, which together take so many bytes, spread evenly over a pool of a
+    size.
+    """
     count = min(max(2, -(-size // taken)), MOST_SETS)
-    step = max(taken, size // count // ALIGNMENT * ALIGNMENT)
+    # Sets at multiples of a large power of two would share few lines of a cache.
+    step = max(taken, size // count // ALIGNMENT * ALIGNMENT + ALIGNMENT)
     pool = aligned_bytes(step * count, "a pool of inputs")
     sets: list[list[Array]] = []
     for number in range(count):
-        start, made = step * number, list[Array]()
-        for each in first:
-            place = pool[start : start + each.nbytes].view(each.dtype).reshape(each.shape)
-            place[...] = each
-            made.append(place)
+        start, made = step * number, list(first)
+        for i in rotating:
+            each = first[i]
+            made[i] = pool[start : start + each.nbytes].view(each.dtype).reshape(each.shape)
+            made[i][...] = each
             start += _stride(each.nbytes)
         sets.append(made)
     return sets
@@ -90,8 +100,8 @@ def pool_bytes() -> int:
 def last_cache_bytes(folder: Path) -> int:
     """The size of the last cache of a processor, as a folder of Linux describes them."""
     found = [0]
-    for index in folder.glob("index*"):
-        size = re.fullmatch(r"(\d+)([KM])", (index / "size").read_text().strip())
+    for path in folder.glob("index*/size"):
+        size = re.fullmatch(r"(\d+)([KM])", path.read_text().strip())
         if size is not None:
             found.append(int(size[1]) << {"K": 10, "M": 20}[size[2]])
     return max(found) or USUAL_CACHE

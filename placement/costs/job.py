@@ -38,7 +38,6 @@ from xrelay.placement.costs.inputs import inputs_in_turn, numbers
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.timing import clock_for, machine_load, measure
 from xrelay.placement.errors import PlacementError
-from xrelay.placement.methods import WARM, Inputs
 
 EngineMaker = Callable[[], Backend]
 """Makes the engine in the worker: something that pickles."""
@@ -67,7 +66,8 @@ class Job:
     """How long it may take."""
     onnx: bytes | None = None
     """The nodes that the function was in the model, without weights, for engines that take these."""
-    inputs: Inputs = WARM
+    rotating: tuple[int, ...] = ()
+    """The inputs that are others in each run."""
 
 
 class WrongMachine(PlacementError):
@@ -88,7 +88,7 @@ def run_job(job: Job) -> Record:
 def _measured(job: Job, function: func.FuncOp) -> Measurement:
     options = RegionOptions(job.machine.threads, filled(job.onnx))
     region = compile_region(job.engine(), function, options)
-    given = inputs_in_turn(region_inputs(function), job.inputs)
+    given = inputs_in_turn(region_inputs(function), job.rotating)
     outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
     timing = measure(lambda: region(given(), outputs), job.seconds, clock_for(job.machine.threads))
     return Measurement(

@@ -13,7 +13,6 @@ from xdsl.dialects import func
 
 from xrelay.backends.base import Backend
 from xrelay.placement.graph.structure import structure
-from xrelay.placement.methods import WARM, Inputs
 from xrelay.runtime.host import host, missing_features
 
 
@@ -83,7 +82,8 @@ class Key:
     machine: Machine
     layouts: str = "row-major"
     """The layouts of tensors at its borders."""
-    inputs: Inputs = WARM
+    rotating: tuple[int, ...] = ()
+    """The inputs that are others in each run; the rest are the same ones."""
 
     @classmethod
     def of(
@@ -93,7 +93,7 @@ class Key:
         engine_version: str,
         machine: Machine,
         form: str = "",
-        inputs: Inputs = WARM,
+        rotating: tuple[int, ...] = (),
     ) -> "Key":
         """
         The key of a function. Large constants count by their types only. `form` says how the engine gets it, when that
@@ -101,9 +101,17 @@ class Key:
         """
         text = structure(function, all_constants=False)
         whole = f"{text}\n{form}" if form else text
-        return cls(digest(whole), engine, engine_version, machine, inputs=inputs)
+        return cls(digest(whole), engine, engine_version, machine, rotating=rotating)
+
+    @cached_property
+    def details(self) -> str:
+        """What it consists of, as JSON."""
+        found = asdict(self)
+        if not self.rotating:
+            del found["rotating"]
+        return json.dumps(found, sort_keys=True)
 
     @cached_property
     def text(self) -> str:
         """The key as a database has it."""
-        return digest(json.dumps(asdict(self), sort_keys=True))
+        return digest(self.details)

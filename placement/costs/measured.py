@@ -12,6 +12,7 @@ from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
+from xdsl.ir import BlockArgument
 
 from xrelay.backends.onnx_original import OnnxPart
 from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator, invalid
@@ -22,7 +23,7 @@ from xrelay.placement.costs.workers import WorkerLost
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.extraction import extract
 from xrelay.placement.graph.onnx_parts import onnx_part
-from xrelay.placement.methods import WARM, Inputs
+from xrelay.placement.methods import ROTATING, WARM, Inputs
 from xrelay.placement.rules.candidate import HOST, Candidate
 
 
@@ -38,6 +39,17 @@ class Engine:
     """Whether it prefers the nodes of an ONNX model to what an import made of them."""
 
 
+@dataclass(frozen=True)
+class Extracted:
+    """A candidate as a worker gets it."""
+
+    function: func.FuncOp
+    original: OnnxPart | None
+    """The nodes that it was, if its engine takes these."""
+    rotating: tuple[int, ...]
+    """Its inputs that are others in each run."""
+
+
 @dataclass
 class RecordedCosts(Estimator):
     """Costs that a database has."""
@@ -49,9 +61,9 @@ class RecordedCosts(Estimator):
     """Those of candidates that were asked for."""
     inputs: Inputs = WARM
 
-    def extracted(self, candidate: Candidate) -> tuple[func.FuncOp, OnnxPart | None]:
+    def extracted(self, candidate: Candidate) -> Extracted:
         """
-        The function of a candidate, as its engine gets it, and the nodes that it was if the engine takes these.
+        The function of a candidate, as its engine gets it.
 
         Raises PlacementError for an engine that is not among those that were given.
         """
@@ -63,7 +75,12 @@ class RecordedCosts(Estimator):
             )
         found = extract(candidate.part, "candidate", bind_constants=engine.bind_constants)
         original = onnx_part(candidate.part.graph, found) if engine.takes_onnx else None
-        return found.function, original
+        rotating: tuple[int, ...] = ()
+        if self.inputs == ROTATING:
+            # Within a network, values lie where the part before has left them.
+            values = [each.value for each in found.arguments]
+            rotating = tuple(i for i, each in enumerate(values) if isinstance(each, BlockArgument))
+        return Extracted(found.function, original, rotating)
 
     def key(self, candidate: Candidate) -> Key | None:
         """What the measurement of a candidate is known by; None for what the host does."""
@@ -71,11 +88,11 @@ class RecordedCosts(Estimator):
             return None
         found = self.keys.get(candidate)
         if found is None:
-            function, original = self.extracted(candidate)
-            engine = self.engines[candidate.engine]
-            form = "" if original is None else original.text
-            version = engine.version
-            found = Key.of(function, engine.name, version, self.machine, form, self.inputs)
+            part, engine = self.extracted(candidate), self.engines[candidate.engine]
+            form = "" if part.original is None else part.original.text
+            found = Key.of(
+                part.function, engine.name, engine.version, self.machine, form, part.rotating
+            )
             self.keys[candidate] = found
         return found
 
@@ -131,14 +148,15 @@ class MeasuredCosts(RecordedCosts):
         end = start + self.budget - self.spent
         pending: dict[str, Future[Record]] = {}
         for text, (_, candidate) in wanted.items():
-            function, original = self.extracted(candidate)
+            part = self.extracted(candidate)
+            original = part.original
             job = Job(
-                text_of(function),
+                text_of(part.function),
                 self.engines[candidate.engine].maker,
                 self.machine,
                 self.sample_seconds,
                 None if original is None else original.model(weights=False).SerializeToString(),
-                self.inputs,
+                part.rotating,
             )
             pending[text] = self.executor.submit(run_job, job)
         for number, (text, future) in enumerate(pending.items()):

@@ -8,13 +8,16 @@ and for all: what needs no kernel, the whole function, the largest regions.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.partition.compilers import No, Support, Yes
 from xrelay.backends.base import Backend, BackendError, FusionStyle
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
+from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.rules.base import DFPattern, OpCallByKind, OpPredicate, Whole
+from xrelay.placement.rules.candidate import HOST, Candidate
 from xrelay.placement.rules.combinators import Combine, Composite, OnlyValid, Primitive, Union
 from xrelay.placement.rules.combiners import ByKind, Combiner, TupleArg, TupleProj
 from xrelay.placement.rules.largest import Largest
@@ -53,6 +56,27 @@ def own_rule(max_depth: int = OWN_DEPTH) -> Rule:
     return OnlyValid(Combine(OWN_KERNELS, (FUSION, TupleArg(), TupleProj()), max_depth))
 
 
+@dataclass(frozen=True)
+class Stated(Rule):
+    """The rule that a backend states, all of whose candidates are to be functions of it."""
+
+    rule: Rule
+
+    def candidates(self, graph: Graph, engine: str) -> list[Candidate]:
+        found = self.rule.candidates(graph, engine)
+        for each in found:
+            named = [dict(nested.attributes).get("Compiler") for nested in each.part.nested]
+            if each.engine != HOST and named != [engine]:
+                raise BackendError(
+                    f"backend '{engine}': partition_rule() has a candidate '{each.part.label}' that is no function of the engine: "
+                    "expected Primitive(…) around its rules"
+                )
+        return found
+
+    def __str__(self) -> str:
+        return str(self.rule)
+
+
 def operators_rule(backend: Backend) -> Rule:
     """What a backend runs as one: its patterns, then the operators that it supports."""
     patterns = (Composite(each.name, DFPattern.of(each)) for each in backend.patterns())
@@ -77,7 +101,7 @@ def rule_of(backend: Backend, max_depth: int = ENGINE_DEPTH) -> Rule:
             f"backend '{backend.name}': partition_rule() returns a {type(stated).__name__}, expected a rule "
             "of xrelay.placement.rules"
         )
-    rules: list[Rule] = [default_rule(backend, max_depth) if stated is None else stated]
+    rules: list[Rule] = [default_rule(backend, max_depth) if stated is None else Stated(stated)]
     if backend.fusion_style is not FusionStyle.NONE:
         largest = Largest(operators_rule(backend))
         rules += [Primitive(largest), Primitive(Whole(backend.supports, backend.takes_onnx))]

@@ -177,6 +177,24 @@ SIZES = model_of(
     w6=(5, 64, 1, 1),
 )
 """Direct, depthwise and Winograd's convolution, and one whose result is not in blocks."""
+NARROW = model_of(
+    """narrow (float[batch, 3, height, width] x) => (float[batch, 48, 1, 1] y, float[batch, 24, 1, 1] z) {
+        a = Conv <pads = [1, 1, 1, 1]> (x, w1)
+        b = Conv (a, w2)
+        c = Relu(b)
+        d = Conv <pads = [1, 1, 1, 1], group = 64> (c, w3)
+        e = Conv <pads = [1, 1, 1, 1]> (d, w4)
+        f = Conv (e, w5)
+        y = GlobalAveragePool(e)
+        z = GlobalAveragePool(f)
+    }""",
+    w1=(18, 3, 3, 3),
+    w2=(64, 18, 1, 1),
+    w3=(64, 1, 3, 3),
+    w4=(48, 64, 3, 3),
+    w5=(24, 48, 1, 1),
+)
+"""Direct, pointwise and depthwise convolutions, of depths that the steps of a round divide and do not."""
 RESIZED = model_of(
     """resized (float[batch, 2, height, width] x) => (
         float[batch, 2, rows, columns] a, float[batch, 2, rows, columns] b, float[batch, 2, height, width] y
@@ -275,6 +293,11 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
         SIZES,
         *images((2, 40, 52)),
         images((2, 40, 52), (2, 33, 47), (3, 10, 61), (2, 70, 9), (5, 20, 17)),
+    ),
+    "narrow": (
+        NARROW,
+        *images((2, 20, 24)),
+        images((2, 20, 24), (2, 2, 2), (3, 3, 2), (2, 2, 3), (4, 3, 5), (2, 9, 7), (2, 40, 3)),
     ),
     "resized": (
         RESIZED,

@@ -428,7 +428,7 @@ class _Direct(BlockedCode):
         ]
         image, weights = self.first_window(where), self.first_weights(where)
         if where.tiling.columns < self.tiling.columns:
-            # Narrow images are seldom: little code is worth more than the time of a step.
+            # Narrow images are rare, so that little code matters more than speed.
             return self.add_part(image, weights, positions, sums, None, 1)
         return self.add_part(image, weights, positions, sums, where.prefetch, UNROLLED_STEPS)
 

@@ -169,6 +169,25 @@ def test_what_does_not_is_one() -> None:
     assert table.at([(2**31,)]) is None
 
 
+def test_decisions_are_taken_once() -> None:
+    """What is asked again has the answer that it had, whatever was decided between, and adds no condition."""
+    scope = Scope()
+    n, m = symbol(scope, "n", 8), symbol(scope, "m", 5)
+
+    def ask() -> list[bool]:
+        return [n * m > 30, n < 6, n - m != 4]
+
+    assert ask() == [True, False, True]
+    assert n >= 7
+    before = scope.conditions()
+    assert ask() == [True, False, True] and n >= 7
+    assert scope.conditions() == before
+    for _ in range(2):
+        with pytest.raises(Pinned):
+            _ = n == 8
+    assert scope.pinned == {0}
+
+
 @pytest.mark.parametrize(
     "ask",
     [

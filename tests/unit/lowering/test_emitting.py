@@ -47,7 +47,7 @@ from xrelay.lowering.emit.target import AVX2
 from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.lowering.llvm.to_text import float_text
 from xrelay.lowering.loops.axis_order import AxisOrder
-from xrelay.lowering.loops.tile_grid import TileGrid
+from xrelay.lowering.loops.tile_grid import NARROW_IMAGES, NARROW_ROWS, TileGrid
 from xrelay.lowering.loops.tiling import Tiling
 from xrelay.lowering.program.operations import constant_number
 from xrelay.lowering.program.registry import RULES, explain_selection
@@ -425,4 +425,16 @@ def test_tiles_for_widths_that_are_not_known(columns: int, narrower: list[int]) 
             each for each in (columns, *narrower) if each >= 2 or columns == 1
         ]
         wanted = max(each for each in (columns, *narrower) if each <= width)
+        assert [each.tiling.columns for each in found if hint(each.exists)] == [wanted]
+
+
+@pytest.mark.parametrize(("narrow", "tried"), [(NARROW_IMAGES, [6, 4]), (NARROW_ROWS, [6])])
+def test_narrow_tiles_of_images(narrow: Sequence[int], tried: list[int]) -> None:
+    """Fewer than others have, and one column at last, of which there may be any number."""
+    assert narrow[-1] == 1
+    for width in (2, 3, 4, 5, 6, 9):
+        n = symbol(Scope(), "n", width)
+        found = TileGrid((), 1, n, Tiling(1, 6, 1), 1, 0, 0, narrow=narrow).alternatives()
+        assert [each.tiling.columns for each in found] == [*tried, 1]
+        wanted = max(each for each in (*tried, 1) if each <= width)
         assert [each.tiling.columns for each in found if hint(each.exists)] == [wanted]

@@ -9,6 +9,7 @@ import pytest
 from placed import program
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.patterns.composites import CompositePattern
@@ -23,7 +24,7 @@ from xrelay.placement.confirmation import Run
 from xrelay.placement.costs.cost import FREE, MODEL, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.errors import PlacementError
-from xrelay.placement.placing import Placement, Request, place
+from xrelay.placement.placing import Placement, Request, of_what_ran, place
 from xrelay.placement.refining import Groups
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.defaults import OWN_KERNELS
@@ -112,7 +113,7 @@ def test_priority_order_is_that_of_the_passes() -> None:
         assert priority is not None
         for wrong in (UNKNOWN, invalid("it crashes")):
             assert priority_placement(placement, regions, [wrong, *[FREE] * 9]) is None
-        plan = plans_to_try(placement, engines, HERE, priority)["priority"]
+        plan = plans_to_try(placement, engines, HERE, priority)[0]["priority"]
         apply_data(source.module, plan, engines.backends, OPTIONS)
         expected = program(NET)
         partition(expected, engines.backends)
@@ -128,13 +129,15 @@ def test_what_is_tried_keeps_pins_and_the_memory_limit() -> None:
     rules = engines.rules(OWN_KERNELS)
     pinned = place(graph, rules, Cheap(), Request({"tanh": OWN}))
     assert priority_placement(pinned, regions, Cheap().estimates(regions)) is None
-    for plan in plans_to_try(pinned, engines, HERE).values():
+    for plan in plans_to_try(pinned, engines, HERE)[0].values():
         engine_of = {n["op"]: r["engine"] for r in plan["regions"] for n in r["nodes"]}
         assert engine_of["tanh"] == OWN
-    plans = plans_to_try(placement, engines, HERE)
+    plans, _ = plans_to_try(placement, engines, HERE)
     limit = min(plan["memory"] for plan in plans.values())
     limited = place(graph, rules, Cheap(), Request(memory_limit=limit))
-    kept = plans_to_try(limited, engines, HERE)
+    kept, left_out = plans_to_try(limited, engines, HERE)
+    assert left_out.keys() & engines.facts().keys()
+    assert set(left_out.values()) == {"it does not keep to the pins and the memory limit"}
     assert 0 < len(kept) < len(plans)
     assert all(plan["memory"] <= limit for plan in kept.values())
 
@@ -166,10 +169,65 @@ def test_what_no_worker_ran_is_not_run_whole(made: int) -> None:
     source, engines = Source(program(NET)), Engines.of([First()])
     graph = source.prepared(OPTIONS)
     found = place(graph, engines.rules(OWN_KERNELS), Crash(made), usual=Guess())
-    plans = plans_to_try(found, engines, HERE)
-    assert OWN in plans
+    plans, left_out = plans_to_try(of_what_ran(found), engines, HERE)
+    assert OWN in plans and "plan 1" in plans and "first" in left_out
     for plan in plans.values():
         assert "first" not in {region["engine"] for region in plan["regions"]}
+
+
+def test_an_engine_without_regions_is_no_finalist() -> None:
+    """Its plan would be own code under another name, and take the place of that."""
+
+    class Nothing(Some):
+        name = "nothing"
+
+    source, engines, placement = placed([Wrong(), Nothing()])
+    plans, left_out = plans_to_try(placement, engines, HERE)
+    assert left_out == {"nothing": "it runs nothing of the model"}
+    assert next(iter(plans)) == OWN
+    whole = WholeRuns(placement.graph, source.module, engines, OPTIONS)
+    finalists = {name: plans[name] for name in ("wrong", OWN)}
+    assert confirmed(whole, finalists, engines, 1, silent)[0] == OWN
+
+
+def test_results_are_compared_with_own_code_whatever_is_tried() -> None:
+    """Pins may leave no plan of own code alone."""
+    source, engines = Source(program(NET)), Engines.of([Wrong()])
+    graph = source.prepared(OPTIONS)
+    rules = engines.rules(OWN_KERNELS)
+    placement = place(graph, rules, Cheap(), Request({"nn.dense": "wrong"}))
+    plans, _ = plans_to_try(placement, engines, HERE)
+    assert OWN not in plans
+    whole = WholeRuns(graph, source.module, engines, OPTIONS)
+    with pytest.raises(PlacementError, match="no plan can be run whole; .*of the largest element"):
+        confirmed(whole, plans, engines, 1, silent)
+
+
+def test_results_of_what_has_no_code_are_compared_with_the_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*args: object, **options: object) -> None:
+        raise DiagnosticException("no code")
+
+    source, engines, placement = placed([First()])
+    whole = WholeRuns(placement.graph, source.module, engines, OPTIONS)
+    monkeypatch.setattr("xrelay.whole_runs.compile_partition", refused)
+    whole.run(plans_to_try(placement, engines, HERE)[0]["first"])
+    source, engines, placement = placed([Wrong()])
+    whole = WholeRuns(placement.graph, source.module, engines, OPTIONS)
+    with pytest.raises(PlacementError, match="of the largest element away"):
+        whole.run(plans_to_try(placement, engines, HERE)[0]["wrong"])
+
+
+def test_what_time_did_not_allow_to_search() -> None:
+    """Measurements that were asked for count, and what was not measured is left out of whole runs."""
+    source, engines = Source(program(NET)), Engines.of([First()])
+    graph = source.prepared(OPTIONS)
+    request = Request(seconds=1e-9)
+    found = place(graph, engines.rules(OWN_KERNELS), Cheap(), request, usual=Guess())
+    assert {each.source for each in found.costs if each.source != "host"} <= {"table", "model"}
+    plans, _ = plans_to_try(of_what_ran(found), engines, HERE)
+    assert {"plan 1", OWN, "first"} <= plans.keys()
 
 
 def test_single_engines_are_measured() -> None:
@@ -177,7 +235,7 @@ def test_single_engines_are_measured() -> None:
     source, engines = Source(program(NET)), Engines.of([First()])
     graph = source.prepared(OPTIONS)
     found = place(graph, engines.rules(OWN_KERNELS), Slow(), usual=Guess())
-    single = plans_to_try(found, engines, HERE)["first"]
+    single = plans_to_try(found, engines, HERE)[0]["first"]
     ours = [region for region in single["regions"] if region["engine"] == "first"]
     assert ours and {region["source"] for region in ours} == {"measured"}
     assert {region.engine for region in found.regions()} <= {OWN, "host"}
@@ -198,7 +256,7 @@ def test_pins_may_leave_no_single_engine() -> None:
     graph = source.prepared(OPTIONS)
     request = Request({"tanh": "first", "add": "second"})
     placement = place(graph, engines.rules(OWN_KERNELS), Cheap(), request)
-    plans = plans_to_try(placement, engines, HERE)
+    plans, _ = plans_to_try(placement, engines, HERE)
     assert not engines.facts().keys() & plans.keys()
     whole = WholeRuns(graph, source.module, engines, OPTIONS)
     shipped, verdict, excluded = confirmed(whole, plans, engines, 1, silent)
@@ -206,14 +264,14 @@ def test_pins_may_leave_no_single_engine() -> None:
     with pytest.raises(PlacementError, match="^no plan can be run whole; first: .*out of order"):
         source, engines, placement = placed([Broken()])
         whole = WholeRuns(placement.graph, source.module, engines, OPTIONS)
-        plan = plans_to_try(placement, engines, HERE)["broken"]
+        plan = plans_to_try(placement, engines, HERE)[0]["broken"]
         confirmed(whole, {"first": plan}, engines, 1, silent)
 
 
 def test_equal_plans_run_once() -> None:
     _, engines, placement = placed([First(), Second()])
-    plans = plans_to_try(placement, engines, HERE)
-    assert list(plans)[:3] == ["first", "second", OWN]
+    plans, _ = plans_to_try(placement, engines, HERE)
+    assert list(plans)[:3] == [OWN, "first", "second"]
     assert distinct_plans({"a": plans["first"], "b": plans[OWN], "c": plans["first"]}) == {
         "a": "a",
         "b": "b",
@@ -224,7 +282,7 @@ def test_equal_plans_run_once() -> None:
 def test_plans_that_fail_or_differ_are_left_out() -> None:
     source, engines, placement = placed([Wrong(), Broken()])
     graph = placement.graph
-    plans = plans_to_try(placement, engines, HERE)
+    plans, _ = plans_to_try(placement, engines, HERE)
     finalists = {name: plans[name] for name in (OWN, "wrong", "broken")}
     whole = WholeRuns(graph, source.module, engines, OPTIONS)
     shipped, verdict, excluded = confirmed(whole, finalists, engines, 1, silent)

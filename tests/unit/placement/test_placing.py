@@ -163,7 +163,7 @@ def test_pins_as_text() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"seconds": 0.0}, "seconds is 0.0, expected more than 0 seconds"),
+        ({"seconds": 0.0}, "seconds is 0.0, expected a number of seconds, more than 0"),
         ({"memory_limit": -1}, "memory_limit is -1, expected at least 0"),
         ({"method": "magic"}, "the method is 'magic', expected one of exact"),
         ({"plans": 0}, "plans is 0, expected at least 1"),

@@ -356,6 +356,17 @@ def test_rules_that_backends_state() -> None:
         CheckedBackend(Engine("any"))
 
 
+@pytest.mark.parametrize("rule", [RELU, Composite("engine.two", Primitive(RELU))], ids=str)
+def test_rules_that_make_no_functions_of_their_engine(rule: Rule) -> None:
+    """Own code would run such regions, whatever was measured."""
+    stated = rule_of(CheckedBackend(Engine(FusionStyle.NONE, rule)))
+    with pytest.raises(
+        BackendError, match=r"candidate 'nn.relu' that is no function of the engine"
+    ):
+        stated.candidates(chain(), "engine")
+    assert str(stated) == f"Union({rule})"
+
+
 def test_own_rule_covers_all_calls() -> None:
     graph = graph_of(program("a = nn.dense x x\nb = nn.relu a\nc = sort b\nreturn c"))
     assert found(own_rule(), graph, OWN) == ["a", "a b", "b", "c"]

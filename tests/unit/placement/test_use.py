@@ -142,11 +142,14 @@ def test_the_command_uses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ({"workers": 0}, "workers is 0, expected 1 to"),
         ({"turns": 0}, "turns is 0, expected 1 to"),
         ({"inputs": "cold"}, "the inputs are 'cold', expected one of warm, rotating"),
-        ({"sample_seconds": 0.0}, "sample_seconds is 0.0, expected more than 0 seconds"),
+        (
+            {"sample_seconds": 0.0},
+            "sample_seconds is 0.0, expected a number of seconds, more than 0",
+        ),
         ({"sample_seconds": nan}, "sample_seconds is nan, expected a number of seconds"),
         ({"measure_seconds": "1"}, "measure_seconds is '1', expected a number of seconds"),
         ({"measure_seconds": True}, "measure_seconds is True, expected a number of seconds"),
-        ({"refine_seconds": inf}, "refine_seconds is inf, expected a number of seconds"),
+        ({"refine_seconds": inf}, "refine_seconds is inf, expected a finite number of seconds"),
     ],
 )
 def test_wrong_settings(setting: dict[str, Any], message: str) -> None:
@@ -226,7 +229,7 @@ def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["place", path, "--backend", "numpy", "--pin", "exp"], "the pin is 'exp', expected"),
         (
             ["place", path, "--backend", "numpy", "--seconds", "0"],
-            "seconds is 0.0, expected more than 0",
+            "--seconds is 0.0, expected a number of seconds, more than 0",
         ),
         (["place", path, "--backend", "numpy", "--workers", "0"], "--workers is 0"),
         (["place", path, "--backend", "numpy", "--refine", "-1"], "--refine is -1.0, expected a"),

@@ -42,11 +42,11 @@ WRONG: Sequence[tuple[str, str]] = (
     ),
     (
         "place add.mlir --backend numpy --refine inf",
-        "--refine is inf, expected a number of seconds",
+        "--refine is inf, expected a finite number of seconds",
     ),
     (
         "place add.mlir --backend numpy --refine -1",
-        "--refine is -1.0, expected a number of seconds",
+        "--refine is -1.0, expected a finite number of seconds",
     ),
     ("place add.mlir --backend numpy --refine 1 --no-confirm", "--refine goes with whole runs"),
     ("place add.mlir --backend numpy --workers 0", "--workers is 0, expected 1 to 256"),
