@@ -23,7 +23,7 @@ func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> tensor<2x2xf32> {
 // MISSING: pass 'apply-placement': cannot read '{{.*}}missing.json': No such file or directory
 // AROUND:  around.json': regions[0] cannot be a region: node 4 needs its results and is needed by it
 // TWICE:   overlapping.json': regions[1] has node 3, which another region has
-// ENGINE:  unknown-engine.json': 'engine' of regions[0] is 'slow', expected one of fast, plain
+// ENGINE:  unknown-engine.json': 'engine' of regions[0] is 'slow', expected one of host, default, fast, plain
 // NESTED:  nested-outside.json': regions[0] has nested nodes that are not its own
 // OTHER:   another-operator.json': regions[0] has 'exp' at node 2, the model 'add'
 // MODEL:   each-other.json': the plan is for another model: operators, shapes or attributes differ

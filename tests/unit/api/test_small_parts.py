@@ -328,7 +328,7 @@ class Runs:
 
 
 def test_plans_that_are_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Own code first; what cannot run is left out with its reason, and without any single engine nothing ships."""
+    """Own code first; what cannot run is left out with its reason. Without any single engine the best plan is the one to beat."""
     shown: list[str] = []
     compared: list[tuple[list[str], list[str], int]] = []
 
@@ -348,10 +348,12 @@ def test_plans_that_are_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
         *("compile default", "compile plan 1", "compile fast", "compile plan 2"),
         "run the finalists in turns",
     ]
-    runs = Runs({"plan 1": 1.0})
+    runs = Runs({"plan 1": 1.0, "plan 2": 2.0})
+    confirmed(runs, finalists, engines, 5, lambda text: None)
+    assert compared[1:] == [(["plan 2"], ["plan 1"], 5)]
     with pytest.raises(PlacementError) as caught:
-        confirmed(runs, finalists, engines, 5, shown.append)
-    assert str(caught.value) == "no engine runs the model alone, so that no plan can be confirmed"
+        confirmed(Runs({}), {"plan 1": {"name": "plan 1"}}, engines, 5, lambda text: None)
+    assert str(caught.value) == "no plan can be run whole; plan 1: it cannot run plan 1"
 
 
 # -- placement --------------------------------------------------------------------------------------
