@@ -173,10 +173,12 @@ def find_placement(
     if [handed_over(each) for each in finalists.values()] == [[]]:
         (only,) = finalists.values()
         return Placed(placement, _shipped(placement, only), None, left_out, plans, measured)
-    shipped, verdict, excluded = confirmed(whole, finalists, engines, settings.turns, progress)
+    shipped, verdict, excluded = confirmed(
+        whole, finalists, engines, settings.turns, progress, left_out
+    )
     plan = _shipped(placement, finalists[shipped])
     plan |= {"shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
-    return Placed(placement, plan, verdict, left_out | excluded, plans, measured)
+    return Placed(placement, plan, verdict, excluded, plans, measured)
 
 
 def _shipped(placement: Placement, plan: Mapping[str, Any]) -> dict[str, Any]:

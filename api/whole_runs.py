@@ -107,15 +107,17 @@ def confirmed(
     engines: Engines,
     turns: int,
     progress: Progress,
+    left_out: Mapping[str, str] | None = None,
 ) -> tuple[str, Verdict, dict[str, str]]:
     """
-    Which plan ships, by whole runs in turns, and which were not tried, with the reasons. Where pins or a memory limit leave
+    Which plan ships, by whole runs in turns, and which were not tried, with the reasons, those that were left out before among
+    them. Where pins or a memory limit leave
     no engine that runs the model alone, the plan that is best by its parts is what others have to beat.
 
     Raises PlacementError when no plan can be run.
     """
     runs: dict[str, Run] = {}
-    excluded: dict[str, str] = {}
+    excluded = dict(left_out or {})
     for name in sorted(finalists, key=lambda name: name != OWN):
         progress(f"compile {name}")
         try:

@@ -355,15 +355,17 @@ def run_costs(candidates: Sequence[Candidate], costs: Sequence[Cost]) -> list[Co
 
 
 def of_what_ran(placement: Placement) -> Placement:
-    """A placement, or that of what workers have run where some of its best plan was never run."""
+    """A placement, or that of what workers have run where some of its best plan was never run, and there is one."""
     if was_run(placement, 0):
         return placement
     candidates, request = placement.candidates, placement.request
     costs = run_costs(candidates, placement.costs)
-    problem = problem_of(
-        placement.graph, candidates, costs, placement.borders, request.memory_limit
-    )
-    outcome = solve(problem, replace(request, seconds=LAST_SECONDS))
+    limit = request.memory_limit
+    try:
+        problem = problem_of(placement.graph, candidates, costs, placement.borders, limit)
+        outcome = solve(problem, replace(request, seconds=LAST_SECONDS))
+    except PlacementError:
+        return placement
     # What was left out may be better, for all that is known.
     bound = min(placement.outcome.bound, outcome.bound)
     return replace(placement, problem=problem, outcome=replace(outcome, bound=bound))

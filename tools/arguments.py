@@ -61,10 +61,8 @@ def require_writable(*paths: str | None, model: str | None = None) -> None:
         if path is None or path == STANDARD_OUTPUT:
             continue
         place = Path(path)
-        if place.exists() and not (place.is_file() or place.is_dir()):
-            continue  # As /dev/null, which takes whatever comes.
-        known = os.path.realpath(place)
-        if known in written:
+        known, is_kept = os.path.realpath(place), place.is_file() or not place.exists()
+        if is_kept and known in written:  # /dev/null takes whatever comes.
             raise CommandFailed(f"'{path}' is to be written twice, expected two files", BAD_INPUT)
         if model is not None and known == os.path.realpath(model):
             raise CommandFailed(f"'{path}' is the model, expected another file to write", BAD_INPUT)

@@ -175,6 +175,19 @@ def test_what_no_worker_ran_is_not_run_whole(made: int) -> None:
         assert "first" not in {region["engine"] for region in plan["regions"]}
 
 
+def test_pins_to_what_was_never_run() -> None:
+    """There was no time to measure it, so that nothing is left, and the message says why."""
+    source, engines = Source(program(NET)), Engines.of([First()])
+    graph = source.prepared(OPTIONS)
+    rules, request = engines.rules(OWN_KERNELS), Request({"tanh": "first"})
+    found = of_what_ran(place(graph, rules, Crash(0), request, usual=Guess()))
+    plans, left_out = plans_to_try(found, engines, HERE)
+    assert not plans and left_out["plan 1"].startswith("no worker has run all of its regions")
+    whole = WholeRuns(graph, source.module, engines, OPTIONS)
+    with pytest.raises(PlacementError, match="no plan can be run whole; .*plan 1: no worker has"):
+        confirmed(whole, plans, engines, 1, silent, left_out)
+
+
 def test_an_engine_without_regions_is_no_finalist() -> None:
     """Its plan would be own code under another name, and take the place of that."""
 

@@ -146,15 +146,22 @@ def test_click_shows_the_reason(page: Page) -> None:
 
 def test_engines_of_a_plan(show: Callable[..., Page], folder: Path) -> None:
     graph = Source.read(EXAMPLE).prepared(CompileOptions())
-    regions = [
-        {
-            "engine": "fast" if node.label == "nn.conv2d" else OWN,
-            "seconds": 12.5e-6,
-            "source": "measured",
-            "nodes": [{"index": node.index}],
-        }
+    engines = {
+        node.index: "fast" if node.label == "nn.conv2d" else OWN
         for node in graph.nodes
         if is_call(node.op)
+    }
+    regions = [
+        {
+            "engine": engine,
+            "seconds": 12.5e-6,
+            "source": "measured",
+            "nodes": [{"index": index}],
+            "nested": [{"attributes": {"Compiler": engine}, "nodes": [index]}]
+            if engine != OWN
+            else [],
+        }
+        for index, engine in engines.items()
     ]
     plan = {
         "format": FORMAT,
