@@ -65,7 +65,7 @@ class Settings:
     """Where measurements are kept; by default beside the cache of compiled models."""
     workers: int = 1
     measure_seconds: float = 300.0
-    """How long all measurements may take."""
+    """How long all measurements may take; those of borders half as long."""
     sample_seconds: float = 0.1
     """How long one measurement may take."""
     inputs: Inputs = WARM
@@ -211,7 +211,7 @@ def _searched(
             settings.inputs,
             executor=executor,
             sample_seconds=settings.sample_seconds,
-            budget=settings.measure_seconds / 2,
+            budget=settings.measure_seconds,
             progress=progress,
         )
         profiled: list[Estimator] = [] if own is None else [own]
@@ -220,7 +220,8 @@ def _searched(
             described,
             machine,
             executor,
-            budget=settings.measure_seconds,
+            # Single engines, which are measured after these, decide what may ship.
+            budget=settings.measure_seconds / 2,
             progress=progress,
         )
         borders = crossings.table()

@@ -110,9 +110,9 @@ def confirmed(
     left_out: Mapping[str, str] | None = None,
 ) -> tuple[str, Verdict, dict[str, str]]:
     """
-    Which plan ships, by whole runs in turns, and which were not tried, with the reasons, those that were left out before among
-    them. Where pins or a memory limit leave
-    no engine that runs the model alone, the plan that is best by its parts is what others have to beat.
+    Which plan ships, by whole runs in turns, and which were not tried, with the reasons, those that were left out before
+    among them. Where pins or a memory limit leave no engine that runs the model alone, the plan that is best by its parts is
+    what others have to beat.
 
     Raises PlacementError when no plan can be run.
     """

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from math import inf, nan
 from pathlib import Path
@@ -18,9 +19,12 @@ from xrelay.engines import Engines
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, OptionError, silent
 from xrelay.own_costs import own_costs
+from xrelay.placement.costs.borders import BorderTable
 from xrelay.placement.costs.cost import Cost, Estimator
+from xrelay.placement.costs.crossings import Crossings
 from xrelay.placement.costs.database import Database
 from xrelay.placement.costs.key import Machine
+from xrelay.placement.costs.measured import MeasuredCosts
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.methods import ROTATING, WARM, Inputs
@@ -155,6 +159,33 @@ def test_the_command_uses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_wrong_settings(setting: dict[str, Any], message: str) -> None:
     with pytest.raises(PlacementError, match=f"^{message}"):
         Settings(**setting)
+
+
+def test_measurements_share_a_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Borders take half of it at most, and candidates what these have left."""
+    made: dict[str, Any] = {}
+
+    class Borders(Crossings):
+        def table(self) -> BorderTable:
+            made["borders"] = self.budget
+            self.spent = 1.5
+            return super().table()
+
+    class Costs(MeasuredCosts):
+        def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
+            made.setdefault("candidates", (self.budget, self.spent >= 1.5))
+            return super().estimates(candidates)
+
+    monkeypatch.setattr("xrelay.placing.Crossings", Borders)
+    monkeypatch.setattr("xrelay.placing.MeasuredCosts", Costs)
+    settings = Settings(
+        database=tmp_path / "costs.sqlite",
+        measure_seconds=8.0,
+        sample_seconds=0.001,
+        is_confirmed=False,
+    )
+    find_placement(Source(program(NET)), Engines.of(["numpy"]), CompileOptions(), settings)
+    assert made == {"borders": 4.0, "candidates": (8.0, True)}
 
 
 def test_settings_of_numpy() -> None:
