@@ -1,14 +1,30 @@
-"""Programs for tests of placement: graphs of text, and sets of nodes by the names of values."""
+"""
+Programs for tests of placement: graphs of text, and sets of nodes by the names of values; and one with two engines, whose
+costs are a table.
+"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 from texts import parsed
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.facts.ports import entry_function
+from xrelay.analysis.partition.compilers import No, Support, Yes
+from xrelay.placement.costs.cost import Cost, Estimator
+from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.graph.sub_graph import SubGraph
+from xrelay.placement.placing import Placement, Request, place
+from xrelay.placement.plan_file import EngineFacts
+from xrelay.placement.rules.base import OpPredicate
+from xrelay.placement.rules.candidate import OWN, Candidate
+from xrelay.placement.rules.combinators import Combine, OnlyValid, Primitive
+from xrelay.placement.rules.defaults import ANYTHING, OWN_KERNELS
+from xrelay.placement.rules.rule import Rule
 
 T = "tensor<4x4xf32>"
 
@@ -64,3 +80,48 @@ def names(graph: Graph, indices: int) -> str:
 def all_names(parts: Iterable[SubGraph]) -> list[str]:
     """The names of the nodes of each of some sub-graphs, sorted."""
     return sorted(names(each.graph, each.inside) for each in parts)
+
+
+NET = """
+    a = nn.dense x x
+    b = nn.relu a
+    c = exp b
+    d = tanh b
+    e = add c d
+    f = nn.dense e e
+    return f
+"""
+MACHINE = Machine("some cpu", "features", 1, "0.1")
+FACTS = {"fast": EngineFacts("1.0"), OWN: EngineFacts("0.1")}
+X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
+
+
+def takes(*operators: str) -> Rule:
+    def supports(op: Operation, types: Sequence[Attribute]) -> Support:
+        return Yes() if op.name.removeprefix("relay.") in operators else No("it does not")
+
+    return Primitive(OnlyValid(Combine(OpPredicate("fast", supports), (ANYTHING,), 8)))
+
+
+RULES: dict[str, Rule] = {"fast": takes("nn.dense", "nn.relu"), OWN: OWN_KERNELS}
+SECONDS: Mapping[str, Mapping[str, float]] = {
+    "fast": {"nn.dense": 2.0, "nn.relu": 2.0},
+    OWN: {"nn.dense": 5.0, "nn.relu": 1.0, "exp": 1.0, "tanh": 1.0, "add": 1.0},
+}
+
+
+class Sums(Estimator):
+    """What operators cost in sum; less for what follows the first one of a region."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        self.asked += 1
+        table = SECONDS[candidate.engine]
+        costs = [table[name] for name in candidate.part.label.split("+")]
+        return Cost(costs[0] + 0.25 * sum(costs[1:]), "table")
+
+
+def placed(request: Request | None = None, **options: Any) -> Placement:
+    return place(graph_of(program(NET)), RULES, Sums(), request, **options)
