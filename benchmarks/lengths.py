@@ -179,7 +179,7 @@ class Result:
     compiled: float
     """Seconds for the program of some lengths, which serves others."""
     compiled_alone: float
-    """Seconds for a program of these lengths alone."""
+    """Seconds for a program of some lengths alone: the geometric mean over those of the calls."""
     calls: tuple[Call, ...]
 
 
@@ -198,12 +198,11 @@ def measure_case(
     values = [case.values_at(lengths) for lengths in case.calls]
     # No dimension is 0 or 1, which are compiled as numbers.
     usual = next(i for i, each in enumerate(case.calls) if min(each.values()) >= 2)
-    alone: list[Any] = [None] * len(values)
-    alone[usual], compiled_alone = _timed(lambda: _alone(path, threads, values[usual]))
+    _alone(path, threads, values[usual])  # What is imported once is not part of the times.
     model, compiled = _timed(lambda: _compiled(path, threads, values[usual]))
     assert isinstance(model, DynamicModel)
-    for i, each in enumerate(values):
-        alone[i] = alone[i] or _alone(path, threads, each)
+    static = [_timed(partial(_alone, path, threads, each)) for each in values]
+    alone = [program for program, _ in static]
     others = {name: RIVALS[name](path, threads) for name in rivals}
     runs: dict[str, list[Callable[[], Any]]] = {
         XRELAY: [partial(model.run, each) for each in values],
@@ -219,6 +218,7 @@ def measure_case(
     programs = len(
         {each.conditions or tuple(each.shapes.items()) for each in model.specialisations}
     )
+    compiled_alone = mean([seconds for _, seconds in static])
     return Result(case.name, threads, programs, compiled, compiled_alone, tuple(calls))
 
 
@@ -328,6 +328,7 @@ This page is written by `python -m benchmarks.lengths --markdown FILE`. How one 
 bfloat16 where the CPU has it). The length changes from call to call; engines take turns, and load the file with open dimensions once. *static* are programs
 of xrelay for one combination of lengths alone, *of static* is the time of the one program divided by theirs, and *speed* the time of the fastest
 other engine divided by that of the one program. Lengths of 1 and 0 have programs of their own.
+The second table has the seconds in which the one program was compiled, and the geometric mean of those for static ones.
 """
 
 

@@ -363,11 +363,14 @@ def static_tensor(type_: Attribute) -> TensorType[Attribute]:
     """A tensor type whose shape must be known, and one that a processor can address."""
     if not is_tensor_type(type_):
         raise DiagnosticException(f"{type_} is not a tensor type")
+    if _IS_STATIC in vars(type_):
+        return type_
     if is_dynamic(type_):
         raise HasNoCode(f"{type_} has an unknown dimension; code needs static shapes")
     refusal = array_refusal(type_)
     if refusal is not None:
         raise DiagnosticException(refusal)
+    vars(type_)[_IS_STATIC] = True
     return type_
 
 
@@ -441,7 +444,11 @@ def field_of_leaf(type_: TupleType, number: int) -> tuple[int, int]:
     return field, number - places[field]
 
 
-_PLACES, _STATIC_LEAVES = "xrelay.places", "xrelay.static_leaves"
+_IS_STATIC, _STATIC_LEAVES, _PLACES = (
+    "xrelay.is_static",
+    "xrelay.static_leaves",
+    "xrelay.places",
+)
 """
 What a tuple type is asked again and again is kept with it: as a key of a table it would be compared, and
 hashed, field by field down to the last.

@@ -134,7 +134,7 @@ class _PanelCode(ProductCode):
         b, dot, lanes = self.b, self.plan.dot, self.plan.lanes
         right, steps = self.right, self.steps
         x, w = self.addresses(where, b.mul(where.part, steps))
-        rows = [i * self.row_step for i in range(where.tiling.positions)]
+        rows = [row * self.row_step for row in where.columns]
         columns = [v * lanes * dot.group for v in range(len(totals) // where.tiling.positions)]
         whole = steps - steps % UNROLLED_STEPS
         for begin, count in ((0, whole), (whole, steps - whole)):

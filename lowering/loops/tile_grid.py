@@ -5,12 +5,14 @@ how threads share them.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.lengths import certainly, is_open, likely, smaller
+from xrelay.dialects.lengths import certainly, is_open, larger, likely, smaller
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.index import Index
@@ -27,12 +29,12 @@ Place: TypeAlias = Sequence[Index]
 """Coordinates in the batch, and the number of a panel."""
 
 
-NARROW = (4, 2, 1)
-"""The columns of narrow tiles where lengths of few are usual, as the rows of matrices."""
-NARROW_IMAGES = (4, 1)
-"""The same for images, which are seldom less than four pixels wide: each takes a kernel's time to compile."""
-NARROW_ROWS = (1,)
-"""The same for images as one row of pixels, of which there are more."""
+NARROW = 4
+"""The columns of the narrow tiles for what whole tiles leave of a row: each of them reads all weights."""
+NARROW_IMAGES = 3
+"""The same for images, whose weights stay near: more columns take longer to compile."""
+NARROWER = (4, 2, 1)
+"""The columns of tiles that cannot repeat columns: one kind after the other serves what has fewer than the kind before."""
 
 
 @dataclass(frozen=True)
@@ -83,20 +85,37 @@ class TileGrid:
     """Elements in a row of the result. Where they are open, the last panel may end before its end."""
     packed: PackedWeights | None = None
     """What the weights that tiles read are made of, panel by panel; None where it is these that are packed."""
-    narrow: Sequence[int] = NARROW
-    """The columns of tiles for lengths that are less than the columns of `tiling`, largest first, and 1 at last."""
+    narrow: int = NARROW
+    """
+    The columns of narrow tiles, for what whole tiles leave of a row whose width is not known. In rows that are narrower
+    still they repeat the last column. 0 for code that cannot.
+    """
+    repeats: bool = False
+    """Whether these are the narrow tiles."""
     exists: int = 1
     """0 for a grid without tiles, another one having them, which may be known when the program runs only."""
 
+    @cached_property
+    def narrow_grid(self) -> "TileGrid | None":
+        """The narrow tiles beside those of this grid; None where there are none, as its tiles overlap at the end of a row."""
+        columns = self.tiling.columns
+        if self.repeats or not self.narrow or certainly(self.width % columns, 0):
+            return None
+        if certainly(smaller(1, self.width // columns), 1):
+            return None
+        tiling = replace(self.tiling, columns=min(self.narrow, columns))
+        return replace(self, tiling=tiling, repeats=True)
+
     def alternatives(self) -> tuple["TileGrid", ...]:
         """
-        The grids one of which has the tiles: this one; and where the width may be less than that of a tile, those with
-        narrower tiles for such widths.
+        The grids one of which has the tiles: this one; and for code that cannot repeat columns, those with narrower tiles
+        where the width may be less than that of a tile.
         """
+        if self.narrow:
+            return (self,)
         found: list[TileGrid] = []
-        wider = 0
-        narrower = [columns for columns in self.narrow if columns < self.tiling.columns]
-        for columns in (self.tiling.columns, *narrower):
+        wider, most = 0, self.tiling.columns
+        for columns in (most, *(each for each in NARROWER if each < most)):
             fits = smaller(1, self.width // columns)
             if certainly(fits, 0):
                 continue
@@ -106,6 +125,59 @@ class TileGrid:
                 break
             wider = fits
         return tuple(found)
+
+    @property
+    def tile_columns(self) -> Sequence[int]:
+        """Which columns a tile has, counted from its first."""
+        columns = range(self.tiling.columns)
+        return [smaller(each, self.width - 1) for each in columns] if self.repeats else columns
+
+    @property
+    def different_columns(self) -> int:
+        """How many of these are different: the first ones."""
+        columns = self.tiling.columns
+        return smaller(columns, self.width) if self.repeats else columns
+
+    @cached_property
+    def whole_tiles(self) -> int:
+        """How many tiles of a row are not narrow."""
+        whole = self.width // self.tiling.columns
+        return (
+            whole + self._overlaps if self.narrow_grid else blocks(self.width, self.tiling.columns)
+        )
+
+    @property
+    def _overlaps(self) -> int:
+        """
+        1 where the last tile of a row is a whole one that overlaps with the one before, as more is left than narrow ones
+        have; else 0.
+        """
+        assert self.narrow_grid is not None
+        whole, rest = divmod(self.width, self.tiling.columns)
+        return smaller(smaller(1, whole), larger(0, rest - self.narrow_grid.tiling.columns))
+
+    def column(self, b: KernelBuilder, number: Index) -> Index:
+        """The first column of a tile in a row."""
+        columns = self.tiling.columns
+        if self.narrow_grid is None:
+            return b.smaller(b.mul(number, columns), self.width - columns)
+        least = self.narrow_grid.tiling.columns
+        # Up to the first narrow tile the first of the two is less, behind it the second.
+        behind = b.add(b.mul(number, least), self.width // columns * (columns - least))
+        last = larger(0, self.width - least) - self._overlaps * (columns - least)
+        return b.smaller(b.smaller(b.mul(number, columns), behind), last)
+
+    def by_kind(self, b: KernelBuilder, number: Index, code: Callable[["TileGrid"], None]) -> None:
+        """Runs code for a tile of a row: that for the grid that has tiles like it."""
+        narrow = self.narrow_grid
+        if narrow is None:
+            code(self)
+            return
+        is_narrow = b.compare_index(number, "sge", self.whole_tiles)
+        with b.when(b.negate(is_narrow)):
+            code(self)
+        with b.when(is_narrow):
+            code(narrow)
 
     def parts(self, lanes: int) -> Iterator[PanelRange]:
         """The panels, those of the same shape together."""
@@ -130,10 +202,13 @@ class TileGrid:
         """How many rows of tiles there are."""
         return blocks(self.height, self.tiling.rows)
 
-    @property
+    @cached_property
     def columns_of_tiles(self) -> int:
         """How many tiles there are in a row."""
-        return blocks(self.width, self.tiling.columns)
+        if self.narrow_grid is None:
+            return self.whole_tiles
+        narrow = blocks(self.width % self.tiling.columns, self.narrow_grid.tiling.columns)
+        return self.whole_tiles + narrow * (1 - self._overlaps)
 
     @property
     def tiles(self) -> int:

@@ -35,7 +35,7 @@ than threads:
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
@@ -79,6 +79,8 @@ class TileAt:
     """What to bring near meanwhile."""
     tiling: Tiling
     """Its rows, columns and vectors."""
+    columns: Sequence[int]
+    """Which columns it has, counted from x: the last one may be there again and again."""
     windows: SSAValue | None = None
     """The address of what was gathered of its positions, where something is."""
 
@@ -149,6 +151,8 @@ def emit_tiles(
     def zeros(_: Place, vectors: int) -> Sequence[SSAValue]:
         return [zero] * vectors
 
+    if isinstance(tile, SumsInMemory):
+        grid = replace(grid, narrow=0)  # The rows of their registers are all at the same distance.
     pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
     gather = tile.gather if isinstance(tile, SumsInMemory) else None
     for each, panels in pieces:
@@ -243,7 +247,8 @@ class _Tiles:
 
         with b.loop(*tiles) as i:
             place = (*batch, panels[0])
-            gather.write(TileAt(place, *self._corner(i), 0, None, tiling, windows(i)))
+            columns = range(tiling.columns)
+            gather.write(TileAt(place, *self._corner(i), 0, None, tiling, columns, windows(i)))
         assert isinstance(self.tile, SumsInMemory)
         with self.task:
             self.overlapping(self.tile, batch, tiles, panels, windows)
@@ -290,29 +295,40 @@ class _Tiles:
                 0,
                 self._ahead((*batch, panel), 0, i, self.count),
                 tiling,
+                range(tiling.columns),
                 None if windows is None else windows(i),
             )
             tile.compute(where, len(self.widths), kept.pointer, hand_over)
         last = b.sub(tiles[1], 1)
-        self._finish(kept, (0,), (*batch, b.sub(panels[1], 1)), *self._corner(last))
+        place = *batch, b.sub(panels[1], 1)
+        self._finish(kept, (0,), place, *self._corner(last), tiling.columns)
 
     def whole(self, place: Place, i: Index) -> None:
         """Computes tile i over the whole depth, and hands it over."""
-        b, (y, x) = self.b, self._corner(i)
+        y, x = self._corner(i)
+        self.grid.by_kind(
+            self.b, self._number(i), lambda grid: self._whole_of(grid, place, (y, x), i)
+        )
+
+    def _whole_of(
+        self, grid: TileGrid, place: Place, corner: tuple[Index, Index], i: Index
+    ) -> None:
+        b, (y, x), vectors = self.b, corner, len(self.widths)
         assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
-        columns, vectors = self.grid.tiling.columns, len(self.widths)
-        where = TileAt(place, y, x, 0, self._ahead(place, 0, i, self.count), self.grid.tiling)
-        first = list(self.start(place, vectors)) * self.grid.tiling.positions
+        ahead = self._ahead(place, 0, i, self.count)
+        where = TileAt(place, y, x, 0, ahead, grid.tiling, grid.tile_columns)
+        first = list(self.start(place, vectors)) * grid.tiling.positions
         totals = self.tile(where, first)
-        if not self.ctx.heavy_epilogue and certainly(self.panels.rest, 0):
+        in_memory = self.ctx.heavy_epilogue or grid.repeats
+        if not in_memory and certainly(self.panels.rest, 0):
             for number, total in enumerate(totals):
-                row, column = divmod(number // vectors, columns)
+                row, column = divmod(number // vectors, grid.tiling.columns)
                 self._hand_over(place, (b.add(y, row), b.add(x, column)), number % vectors, total)
             return
         kept = self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
-        for where, total in zip(self._sums(kept, (0,)), totals, strict=True):
-            b.store(kept.pointer, where, self.dot.total, total)
-        self._finish(kept, (0,), place, y, x)
+        for at_sum, total in zip(self._sums(grid, kept, (0,)), totals, strict=True):
+            b.store(kept.pointer, at_sum, self.dot.total, total)
+        self._finish(kept, (0,), place, y, x, grid.different_columns)
 
     def kept_sums(self, panels: int) -> Buffer:
         """Memory of the thread for the sums of a block of tiles of some panels."""
@@ -338,36 +354,58 @@ class _Tiles:
 
         def clear(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
             first = self.start((*batch, panel), len(self.widths))
-            for number, where in enumerate(self._sums(kept, slot)):
+            for number, where in enumerate(self._sums(self.grid, kept, slot)):
                 b.store(kept.pointer, where, kind, first[number % len(first)])
 
         def finish(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
-            self._finish(kept, slot, (*batch, panel), *self._corner(i))
+            columns = self._different_columns(i)
+            self._finish(kept, slot, (*batch, panel), *self._corner(i), columns)
 
         each(clear)
         with b.loop(0, self.grid.depth_parts) as part:
 
             def add_part(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
-                places = list(self._sums(kept, slot))
-                totals = [b.load(kept.pointer, where, kind, self.lanes) for where in places]
                 corner = self._corner(i)
                 ahead = self._ahead((*batch, panel), part, slot[1], self.count)
-                where = TileAt((*batch, panel), *corner, part, ahead, self.grid.tiling)
-                for place, total in zip(places, tile(where, totals), strict=True):
-                    b.store(kept.pointer, place, kind, total)
+
+                def add(grid: TileGrid) -> None:
+                    places = list(self._sums(grid, kept, slot))
+                    totals = [b.load(kept.pointer, where, kind, self.lanes) for where in places]
+                    tiling, columns = grid.tiling, grid.tile_columns
+                    where = TileAt((*batch, panel), *corner, part, ahead, tiling, columns)
+                    for place, total in zip(places, tile(where, totals), strict=True):
+                        b.store(kept.pointer, place, kind, total)
+
+                self.grid.by_kind(b, self._number(i), add)
 
             each(add_part, part)
         each(finish)
 
+    def _number(self, i: Index) -> Index:
+        """The number of a tile in its row."""
+        grid = self.grid
+        if is_open(grid.columns_of_tiles) and certainly(grid.rows_of_tiles, 1):
+            return i
+        return self.b.mod(i, grid.columns_of_tiles)
+
     def _corner(self, i: Index) -> tuple[Index, Index]:
         """The first position of a tile."""
-        b, grid, tiling = self.b, self.grid, self.grid.tiling
-        if is_open(grid.columns_of_tiles) and certainly(grid.rows_of_tiles, 1):
-            return 0, b.smaller(b.mul(i, tiling.columns), grid.width - tiling.columns)
-        y = b.mul(b.div(i, grid.columns_of_tiles), tiling.rows)
-        y = b.smaller(y, grid.height - tiling.rows)
-        x = b.mul(b.mod(i, grid.columns_of_tiles), tiling.columns)
-        return y, b.smaller(x, grid.width - tiling.columns)
+        b, grid = self.b, self.grid
+        y: Index = 0
+        if not (is_open(grid.columns_of_tiles) and certainly(grid.rows_of_tiles, 1)):
+            y = b.mul(b.div(i, grid.columns_of_tiles), grid.tiling.rows)
+            y = b.smaller(y, grid.height - grid.tiling.rows)
+        return y, grid.column(b, self._number(i))
+
+    def _different_columns(self, i: Index) -> Index:
+        """How many columns of a tile are different."""
+        b, grid, narrow = self.b, self.grid, self.grid.narrow_grid
+        if narrow is None:
+            return grid.different_columns
+        is_whole = b.compare_index(self._number(i), "slt", grid.whole_tiles)
+        return b.select(
+            is_whole, b.index(grid.different_columns), b.index(narrow.different_columns)
+        )
 
     def _ahead(self, place: Place, part: Index, i: Index, count: int) -> Prefetch | None:
         """
@@ -388,9 +426,9 @@ class _Tiles:
         panel = grid.part_elements * grid.depth_parts
         return Prefetch(self.b.add(self.b.mul(i, lines * line), panel), lines, kind, first)
 
-    def _sums(self, kept: Buffer, slot: Sequence[Index]) -> Iterator[Index]:
-        """Where the sums of a tile lie in memory, in the order of its registers."""
-        tiling = self.grid.tiling
+    def _sums(self, grid: TileGrid, kept: Buffer, slot: Sequence[Index]) -> Iterator[Index]:
+        """Where the sums of a tile of a grid lie in memory, in the order of its registers."""
+        tiling = grid.tiling
         for row, column, v in product(
             range(tiling.rows), range(tiling.columns), range(len(self.widths))
         ):
@@ -400,18 +438,25 @@ class _Tiles:
         return kept.offset(self.b, at(kept.shape, (*vector, 0), self.lanes))
 
     def _finish(
-        self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index
+        self,
+        kept: Buffer,
+        slot: Sequence[Index],
+        place: Place,
+        y: Index,
+        x: Index,
+        columns: Index,
     ) -> None:
-        """Hands over a tile whose sums are in memory."""
-        b, tiling = self.b, self.grid.tiling
-        with b.loop(0, tiling.rows) as row, b.loop(0, tiling.columns, self.together) as column:
+        """Hands over so many columns of a tile whose sums are in memory."""
+        b, rows = self.b, self.grid.tiling.rows
+        with b.loop(0, rows) as row, b.loop(0, columns, self.together) as column:
             self._finish_positions(kept, slot, place, y, x, row, column)
 
     @property
     def together(self) -> int:
         """Positions whose results are stored at once: neighbours in a row of a tile."""
         joins = self.ctx.writes_bytes and joins_stores(self.ctx.target)
-        return TOGETHER if joins and self.grid.tiling.columns % TOGETHER == 0 else 1
+        even = self.grid.tiling.columns % TOGETHER == 0 and self.grid.narrow_grid is None
+        return TOGETHER if joins and even else 1
 
     def _finish_positions(
         self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index, row: Index, column: Index

@@ -252,7 +252,7 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
     "perceptron": (
         PERCEPTRON,
         {"batch": 3},
-        tuple({"batch": batch} for batch in (2, 3, 4, 5, 7, 8, 13, 16, 33)),
+        tuple({"batch": batch} for batch in (*range(2, 20), 33)),
     ),
     "attention": (
         ATTENTION,
@@ -297,7 +297,10 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
     "narrow": (
         NARROW,
         *images((2, 20, 24)),
-        images((2, 20, 24), (2, 2, 2), (3, 3, 2), (2, 2, 3), (4, 3, 5), (2, 9, 7), (2, 40, 3)),
+        images(
+            *((2, 20, 24), (2, 2, 2), (3, 3, 2), (2, 2, 3), (4, 3, 5), (2, 9, 7), (2, 40, 3)),
+            *((2, 4, width) for width in range(4, 20)),
+        ),
     ),
     "resized": (
         RESIZED,

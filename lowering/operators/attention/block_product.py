@@ -30,30 +30,40 @@ def multiply_rows(
     lanes = b.target.lanes(dot.total.bytes)
     step, width = left.format.strides[0], grid.tiling.vectors * lanes * dot.group
     zero, steps = b.constant(dot.total.compute, 0, lanes), dot.steps(depth)
-    pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
-    for each, part in pieces:
-        tiling, widths = each.tiling, part.widths
-        with b.loop(part.first, part.first + part.count) as panel, b.loop(0, each.tiles) as tile:
-            row = b.smaller(b.mul(tile, tiling.columns), each.width - tiling.columns)
-            places = [
-                (b.add(row, i), b.add(b.mul(panel, tiling.vectors), v))
-                for i in range(tiling.columns)
-                for v in range(len(widths))
-            ]
-            sums = _depth_loop(
-                b,
-                dot,
-                b.address(left.pointer, b.mul(row, step), dot.image.storage),
-                b.address(panels.pointer, b.mul(panel, steps * width), dot.weight.storage),
-                steps,
-                width,
-                [i * step for i in range(tiling.columns)],
-                [v * lanes * dot.group for v in range(len(widths))],
-                [zero] * len(places),
-            )
-            for number, (place, value) in enumerate(zip(places, sums, strict=True)):
-                lanes_used = widths[number % len(widths)]
-                finish(*place, b.first_lanes(value, lanes_used), lanes_used)
+    for part in grid.parts(lanes):
+        with (
+            b.loop(part.first, part.first + part.count) as panel,
+            b.loop(0, grid.columns_of_tiles) as tile,
+        ):
+            row = grid.column(b, tile)
+
+            def rows(
+                kind: TileGrid,
+                row: Index = row,
+                panel: Index = panel,
+                widths: Sequence[int] = part.widths,
+            ) -> None:
+                places = [
+                    (b.add(row, i), b.add(b.mul(panel, kind.tiling.vectors), v))
+                    for i in kind.tile_columns
+                    for v in range(len(widths))
+                ]
+                sums = _depth_loop(
+                    b,
+                    dot,
+                    b.address(left.pointer, b.mul(row, step), dot.image.storage),
+                    b.address(panels.pointer, b.mul(panel, steps * width), dot.weight.storage),
+                    steps,
+                    width,
+                    [i * step for i in kind.tile_columns],
+                    [v * lanes * dot.group for v in range(len(widths))],
+                    [zero] * len(places),
+                )
+                for number, (place, value) in enumerate(zip(places, sums, strict=True)):
+                    lanes_used = widths[number % len(widths)]
+                    finish(*place, b.first_lanes(value, lanes_used), lanes_used)
+
+            grid.by_kind(b, tile, rows)
 
 
 def _depth_loop(

@@ -34,13 +34,7 @@ from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import NO_DOT, Dot, Operands, dot_of
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, Prefetch, accumulate
-from xrelay.lowering.loops.tile_grid import (
-    NARROW_IMAGES,
-    NARROW_ROWS,
-    PackedWeights,
-    Place,
-    TileGrid,
-)
+from xrelay.lowering.loops.tile_grid import NARROW_IMAGES, PackedWeights, Place, TileGrid
 from xrelay.lowering.loops.tiles import TileAt, converted, emit_tiles
 from xrelay.lowering.loops.tiling import (
     Tiling,
@@ -402,7 +396,7 @@ class BlockedCode:
             weights.part_elements,
             round_steps * weights.step,
             packed=packed,
-            narrow=NARROW_ROWS if self.flat else NARROW_IMAGES,
+            narrow=NARROW_IMAGES,
         )
 
 
@@ -424,7 +418,7 @@ class _Direct(BlockedCode):
         positions = [
             row * vertical + column * horizontal
             for row in range(where.tiling.rows)
-            for column in range(where.tiling.columns)
+            for column in where.columns
         ]
         image, weights = self.first_window(where), self.first_weights(where)
         if where.tiling.columns < self.tiling.columns:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.lengths import is_open
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.emit.format import Spacing
@@ -141,14 +142,9 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             ]
             taps = b.address(filters, b.mul(group, columns * step), dot.weight.storage)
             factors = [dot.weights(b, taps, j * step, lanes) for j in range(columns)]
-            met: dict[int, list[tuple[int, int]]] = {}
-            for p in range(where.tiling.columns):
-                for j in range(columns):
-                    column = p * conv.strides[1] + j * conv.dilation[1]
-                    met.setdefault(column, []).append((p, j))
-            for column in sorted(met):
+            for column, uses in _columns_met(conv, where.columns):
                 vector = dot.column(b, lines, column * strides[3], lanes)
-                for p, j in met[column]:
+                for p, j in uses:
                     result[p] = dot.step(b, vector, factors[j], result[p])
             return result
 
@@ -171,6 +167,23 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     )
     finish = converted(b, sink, dot.total, conv.kind)
     emit_tiles(ctx, grid, dot, lanes, tile, place_of, finish)
+
+
+def _columns_met(
+    conv: Convolution, columns: Sequence[int]
+) -> list[tuple[int, list[tuple[int, int]]]]:
+    """The columns of an image that positions in a row meet, each with the positions and the taps that meet it."""
+    met = [
+        (column * conv.strides[1] + j * conv.dilation[1], (p, j))
+        for p, column in enumerate(columns)
+        for j in range(conv.taps[1])
+    ]
+    if is_open(columns[-1]):
+        return [(column, [use]) for column, use in met]
+    uses: dict[int, list[tuple[int, int]]] = {}
+    for column, use in met:
+        uses.setdefault(column, []).append(use)
+    return sorted(uses.items())
 
 
 DEPTHWISE = Implementation("depthwise", _emit, 30, _refusal, _cost, _spacing, _parameters)

@@ -85,7 +85,7 @@ def _emit_streamed(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
     def tile(where: TileAt, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x = b.address(left.pointer, b.mul(where.x, row_step), f32)
-        rows = [i * row_step for i in range(tiling.columns)]
+        rows = [row * row_step for row in where.columns]
         return _add_blocks(panels, product.depth, where.place[-1], x, rows, totals)
 
     def place_of(place: Place, _: Index, row: Index, vector: Index, count: int) -> Position:

@@ -47,7 +47,7 @@ from xrelay.lowering.emit.target import AVX2
 from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.lowering.llvm.to_text import float_text
 from xrelay.lowering.loops.axis_order import AxisOrder
-from xrelay.lowering.loops.tile_grid import NARROW_IMAGES, NARROW_ROWS, TileGrid
+from xrelay.lowering.loops.tile_grid import TileGrid
 from xrelay.lowering.loops.tiling import Tiling
 from xrelay.lowering.program.operations import constant_number
 from xrelay.lowering.program.registry import RULES, explain_selection
@@ -419,8 +419,7 @@ def test_tiles_for_widths_that_are_not_known(columns: int, narrower: list[int]) 
     """Those that are chosen, and narrower ones for widths below: of each width one grid has the tiles."""
     for width in (2, 3, 4, 5, 6, 9):
         n = symbol(Scope(), "n", width)
-        grid = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0)
-        found = grid.alternatives()
+        found = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0, narrow=0).alternatives()
         assert [each.tiling.columns for each in found] == [
             each for each in (columns, *narrower) if each >= 2 or columns == 1
         ]
@@ -428,13 +427,26 @@ def test_tiles_for_widths_that_are_not_known(columns: int, narrower: list[int]) 
         assert [each.tiling.columns for each in found if hint(each.exists)] == [wanted]
 
 
-@pytest.mark.parametrize(("narrow", "tried"), [(NARROW_IMAGES, [6, 4]), (NARROW_ROWS, [6])])
-def test_narrow_tiles_of_images(narrow: Sequence[int], tried: list[int]) -> None:
-    """Fewer than others have, and one column at last, of which there may be any number."""
-    assert narrow[-1] == 1
-    for width in (2, 3, 4, 5, 6, 9):
+@pytest.mark.parametrize(("columns", "narrow"), [(6, 4), (6, 3), (4, 4), (3, 4), (2, 4), (1, 4)])
+def test_narrow_tiles_at_the_end_of_a_row(columns: int, narrow: int) -> None:
+    """They read and write what whole tiles leave of a row, and nothing beside it."""
+    for width in range(2, 20):
         n = symbol(Scope(), "n", width)
-        found = TileGrid((), 1, n, Tiling(1, 6, 1), 1, 0, 0, narrow=narrow).alternatives()
-        assert [each.tiling.columns for each in found] == [*tried, 1]
-        wanted = max(each for each in (*tried, 1) if each <= width)
-        assert [each.tiling.columns for each in found if hint(each.exists)] == [wanted]
+        grid = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0, narrow=narrow)
+        assert grid.alternatives() == (grid,)
+        narrower = grid.narrow_grid
+        assert (narrower is None) == (columns <= 2)
+        read: set[int] = set()
+        written: set[int] = set()
+        for number in range(hint(grid.columns_of_tiles)):
+            b = KernelBuilder(Block(), AVX2)
+            first = grid.column(b, number)
+            assert isinstance(first, int)
+            is_narrow = narrower is not None and number >= hint(grid.whole_tiles)
+            kind = narrower if narrower is not None and is_narrow else grid
+            read |= {hint(first) + hint(column) for column in kind.tile_columns}
+            written |= {hint(first) + column for column in range(hint(kind.different_columns))}
+        assert read == written == set(range(width))
+        if narrower is not None and width >= columns:
+            assert hint(grid.columns_of_tiles) == -(-width // columns)
+            assert hint(grid.whole_tiles) == width // columns + (width % columns > narrow)
