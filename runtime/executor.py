@@ -195,6 +195,8 @@ class Executor:
         """
         place = self._pool.take(self._workspace_bytes)
         try:
+            if stamps is not None and place.team is not None:
+                self._team_stamps(place.team, stamps.ctypes.data)
             table = array("Q", (*inputs, *self._tables, *outputs))
             start, _ = table.buffer_info()
             addresses = (
@@ -203,19 +205,20 @@ class Executor:
                 self._constants,
                 place.address,
             )
-            run = partial(self._run, *addresses)
+            run: Callable[..., None] = self._run
             if place.team is not None:
-                self._team_stamps(place.team, None if stamps is None else stamps.ctypes.data)
-                run = partial(self._run_on, place.team, *addresses)
+                run = partial(self._run_on, place.team)
             if self._loops and threading.current_thread() is threading.main_thread():
-                _run_interruptibly(run, place.workspace)
+                _run_interruptibly(partial(run, *addresses), place.workspace)
             else:
-                run()
+                run(*addresses)
             if self._most_calls and place.workspace[TOO_DEEP : TOO_DEEP + 8].view(np.int64)[0]:
                 raise ModelError(
                     f"model '{self._pool.name}': its functions call themselves more than {self._most_calls} calls deep"
                 )
         finally:
+            if stamps is not None and place.team is not None:
+                self._team_stamps(place.team, None)
             self._pool.places.append(place)
 
 
