@@ -136,15 +136,19 @@ class _PanelCode(ProductCode):
         x, w = self.addresses(where, b.mul(where.part, steps))
         rows = [row * self.row_step for row in where.columns]
         columns = [v * lanes * dot.group for v in range(len(totals) // where.tiling.positions)]
-        whole = steps - steps % UNROLLED_STEPS
+        most, prefetch = UNROLLED_STEPS, where.prefetch
+        if is_open(where.columns[-1]):
+            # Of narrow tiles there are few, so that little code matters more than speed.
+            most, prefetch = 1, None if prefetch is None else prefetch.of_part(UNROLLED_STEPS)
+        whole = steps - steps % most
         for begin, count in ((0, whole), (whole, steps - whole)):
             if not count:
                 continue
-            unrolled = min(count, UNROLLED_STEPS)
+            unrolled = min(count, most)
             loop = DepthLoop(count // unrolled, unrolled * dot.group, unrolled * right.step)
             offsets = [((begin + i) * dot.group, (begin + i) * right.step) for i in range(unrolled)]
             totals = accumulate(
-                b, dot, x, w, [loop], offsets, rows, columns, totals, lanes, where.prefetch
+                b, dot, x, w, [loop], offsets, rows, columns, totals, lanes, prefetch
             )
         return totals
 

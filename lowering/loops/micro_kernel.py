@@ -58,6 +58,10 @@ class Prefetch:
             return self
         return replace(self, first=b.address(first, elements, self.stored.storage))
 
+    def of_part(self, parts: int) -> "Prefetch":
+        """That of rounds which have a part of the steps."""
+        return replace(self, lines=-(-self.lines // parts))
+
     def emit(self, b: KernelBuilder, read: SSAValue) -> None:
         """Asks for the lines of a round that reads what begins at an address."""
         line = LINE_BYTES // self.stored.bytes

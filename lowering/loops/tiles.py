@@ -354,8 +354,10 @@ class _Tiles:
 
         def clear(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
             first = self.start((*batch, panel), len(self.widths))
-            for number, where in enumerate(self._sums(self.grid, kept, slot)):
-                b.store(kept.pointer, where, kind, first[number % len(first)])
+            tiling = self.grid.tiling
+            with b.loop(0, tiling.rows) as row, b.loop(0, tiling.columns) as column:
+                for v, value in enumerate(first):
+                    b.store(kept.pointer, self._sum(kept, (*slot, row, column, v)), kind, value)
 
         def finish(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
             columns = self._different_columns(i)
