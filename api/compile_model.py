@@ -186,7 +186,6 @@ def compile_model(
                 raise
             from xrelay.specialise import dynamic_model
             from xrelay.staged import fixed_stages, model_name, open_stages
-            from xrelay.transforms.rules.stages import UnknownSizes
 
             name = model_name(model)
             if unknown.many:
@@ -197,7 +196,9 @@ def compile_model(
             ):
                 try:
                     return compiled(model, shapes, layouts)
-                except UnknownSizes as unknown:
+                except UnknownDimensions as unknown:
+                    if not unknown.fixed:
+                        raise
                     return fixed_stages(unknown, name, whole)
 
             cut = partial(open_stages, compiled=whole)

@@ -86,7 +86,7 @@ def open_stages(
     An ONNX model with the signature, in stages that serve other shapes and elements as well than those that `unknown` was
     raised for; None where it cannot be cut.
     """
-    if not isinstance(unknown, UnknownInputs) or unknown.cut is None:
+    if not isinstance(unknown, UnknownInputs) or unknown.cut is None or unknown.fixed:
         return None
     stages = unknown.cut(True)
     return None if stages is None else _staged_model(signature, stages, compiled)

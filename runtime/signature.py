@@ -148,17 +148,20 @@ class UnknownDimensions(DiagnosticException):
         values: tuple[str, ...] = (),
         *,
         many: bool = False,
+        fixed: bool = False,
         ranges: Ranges | None = None,
     ):
         """
         `values` names the inputs whose elements have to be known. With `many` these are data, of which each call
-        has others, so that a program for each would be made for one call. `ranges` says what dimensions are between.
+        has others, so that a program for each would be made for one call; `fixed` says that the stages, which it has instead,
+        are for the shapes and elements alone that are known by now. `ranges` says what dimensions are between.
         """
         super().__init__(message)
         self.inputs = inputs
         self.outputs = outputs
         self.values = values
         self.many = many
+        self.fixed = fixed
         self.ranges = ranges or {}
 
     def known_of(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Known]:

@@ -1,6 +1,6 @@
 """What the importer and the exporter raise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from onnx import ModelProto
@@ -22,12 +22,19 @@ Cut: TypeAlias = Callable[[bool], Stages[ModelProto] | None]
 class UnknownInputs(OnnxImportError, UnknownDimensions):
     """
     The model leaves dimensions of its inputs open, or depends on their elements, and the caller states none. Where that
-    depends on data, `cut` makes two models of it, with what is known of shapes, or with True for any shapes.
+    depends on data, `cut` makes two models of it, with what is known of shapes, or with True for any shapes; `taken` says which
+    branches it takes, by the places of If nodes in the graph, where these are in the way of a cut.
     """
 
-    def __init__(self, *args: Any, cut: Cut | None = None, **options: Any):
+    def __init__(
+        self,
+        *args: Any,
+        cut: Cut | None = None,
+        taken: Mapping[int, bool] | None = None,
+        **options: Any,
+    ):
         super().__init__(*args, **options)
-        self.cut = cut
+        self.cut, self.taken = cut, taken or {}
 
 
 class ProgramTooLarge(OnnxImportError):
@@ -48,13 +55,21 @@ class UnsupportedNode(Exception):
 class UnknownValue(UnsupportedNode):
     """
     A converter needs the elements of an operand that depends on inputs of the graph. With `decides_sizes` the
-    operand is data, whose elements decide about the size of a result; else it is a shape, an axis, a number.
+    operand is data, whose elements decide about the size of a result; else it is a shape, an axis, a number. With
+    `takes_branch` it is a condition: what bodies of the node ask for, they may not once it is known.
     """
 
-    def __init__(self, reason: str, value: SSAValue, *, decides_sizes: bool = False):
+    def __init__(
+        self,
+        reason: str,
+        value: SSAValue,
+        *,
+        decides_sizes: bool = False,
+        takes_branch: bool = False,
+    ):
         super().__init__(reason)
         self.value = value
-        self.decides_sizes = decides_sizes
+        self.decides_sizes, self.takes_branch = decides_sizes, takes_branch
 
 
 class UnknownOperand(Exception):

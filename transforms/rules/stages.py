@@ -75,6 +75,7 @@ class UnknownSizes(UnknownDimensions):
             inputs,
             outputs,
             many=True,
+            fixed=True,
         )
         self.stages = stages
 

@@ -34,9 +34,10 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import element_count, is_integer_type, is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
+from xrelay.frontends.onnx.importer.branches import with_branches
 from xrelay.frontends.onnx.importer.cutting import Cutter
 from xrelay.frontends.onnx.importer.folding import arguments_of
-from xrelay.frontends.onnx.importer.functions import functions_by_key, operator_sets
+from xrelay.frontends.onnx.importer.functions import default_domain, functions_by_key, operator_sets
 from xrelay.frontends.onnx.importer.inputs import (
     described_ports,
     input_types,
@@ -126,7 +127,9 @@ def _imported(
         return _Importer(model, base_dir, builder).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
         cut = error.cut
-        if error.many and cut is None and model.functions:
+        if error.many and cut is None and error.taken:
+            cut = partial(_cut_taken, model, error.taken, shapes, base_dir, limits)
+        elif error.many and cut is None and model.functions:
             cut = partial(_cut_inlined, model, shapes, base_dir, limits)
         message = f"cannot import {title}: {error}"
         raise UnknownInputs(
@@ -136,6 +139,7 @@ def _imported(
             error.values,
             many=error.many,
             ranges=error.ranges,
+            fixed=bool(error.taken),
             cut=cut,
         ) from None
     except OnnxImportError as error:
@@ -146,15 +150,28 @@ def _cut_inlined(
     model: ModelProto, shapes: Shapes | None, base_dir: Path | None, limits: Limits, is_open: bool
 ) -> Stages[ModelProto] | None:
     """Both models of one in whose functions sizes depend on data; None where it cannot be cut with these expanded, either."""
+    return _cut_again(inline_local_functions(model), shapes, base_dir, limits, is_open)
+
+
+def _cut_taken(
+    model: ModelProto,
+    taken: Mapping[int, bool],
+    shapes: Shapes | None,
+    base_dir: Path | None,
+    limits: Limits,
+    is_open: bool,
+) -> Stages[ModelProto] | None:
+    """Both models of one in whose branches sizes depend on data. At other shapes and elements it may take others."""
+    if is_open:
+        return None
+    return _cut_again(with_branches(model, taken), shapes, base_dir, limits, is_open)
+
+
+def _cut_again(
+    model: ModelProto, shapes: Shapes | None, base_dir: Path | None, limits: Limits, is_open: bool
+) -> Stages[ModelProto] | None:
     try:
-        _imported(
-            inline_local_functions(model),
-            shapes,
-            base_dir,
-            limits,
-            every_value=False,
-            unrolled=False,
-        )
+        _imported(model, shapes, base_dir, limits, every_value=False, unrolled=False)
     except UnknownInputs as error:
         return None if error.cut is None else error.cut(is_open)
     return None
@@ -337,14 +354,29 @@ class _Importer:
             and cutter.cut_at(self.scope.failed) is not None
         ):
             cut = partial(cutter.stages, self.scope.failed)
-        remedy = ELEMENTS_ARE_NEEDED if not many else ELEMENTS_ARE_DATA if cut is None else STAGED
+        taken = self._taken_branches() if many and cut is None else {}
+        remedy = ELEMENTS_ARE_NEEDED
+        if many:
+            remedy = STAGED if cut is not None or taken else ELEMENTS_ARE_DATA
         raise UnknownInputs(
             f"{message}\n  {remedy}: {few(map(repr, names))}",
             *described_ports(inputs, self.graph.output),
             names,
             many=many,
             cut=cut,
+            taken=taken,
         )
+
+    def _taken_branches(self) -> dict[int, bool]:
+        """The If nodes whose condition is known, and the elements of these."""
+        found: dict[int, bool] = {}
+        for number, node in enumerate(self.graph.node):
+            if node.op_type == "If" and default_domain(node.domain) == "":
+                condition = self.scope.values.get(node.input[0])
+                known = None if condition is None else self.builder.known(condition)
+                if known is not None and known.size == 1:
+                    found[number] = bool(known.item())
+        return found
 
     def _result(self, output: ValueInfoProto) -> SSAValue:
         """The value of a graph output, whose dtype must be the stated one."""

@@ -187,6 +187,7 @@ class Scope:
         for name in self._needed_names(proto):
             self._report_missing(name)
         outputs: Sequence[SSAValue | None] = ()
+        asked = len(self.shared.unknown)
         try:
             converter = self._converter(proto)
             node = self.node(proto)
@@ -204,6 +205,8 @@ class Scope:
             pass
         except UnsupportedNode as error:
             if isinstance(error, UnknownValue):
+                if error.takes_branch:
+                    del self.shared.unknown[asked:]
                 self.shared.unknown.append(error)
                 self.failed.append((proto, error))
             self.problems.append(self._problem(proto, str(error)))

@@ -10,7 +10,6 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import ModelProto, numpy_helper, parser
-from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.errors import OptionError
@@ -360,21 +359,88 @@ BRANCH = """m (bool c, float[3, 4] x) => (int64[2, n] y) {
 }"""
 
 
-def test_sizes_in_branches_are_the_interpreters(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sizes_in_a_branch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is known of the condition says which branch the stages are made of; the interpreter needs none."""
     model = parsed(BRANCH)
-    message = "sizes depend on the elements of inputs, which xrelay.interpret and --interpret allow"
-    with pytest.raises(DiagnosticException, match=message):
-        xrelay.compile(model, cache=False)
+    compiled = xrelay.compile(model, cache=False)
+    assert isinstance(compiled, DynamicModel)
+    for taken in (True, False, True):
+        for x in masks(3, 4):
+            agree(model, compiled, {"c": np.array(taken), "x": x})
     inputs = {"c": np.array(True), "x": np.eye(3, 4, dtype=np.float32)}
     (expected,) = session(model).run(None, inputs)
     np.testing.assert_array_equal(xrelay.interpret(model, inputs)["y"], expected)
     path = tmp_path / "branch.onnx"
     onnx.save(model, path)
+    np.save(tmp_path / "c.npy", np.array(True))
+    command = ["run", str(path), "--seed", "3", "--input", f"c={tmp_path / 'c.npy'}"]
     # Random elements decide about sizes where none are given.
-    assert main(["run", str(path), "--interpret", "--seed", "3"]) == 0
+    for options in ((), ("--interpret",)):
+        assert main([*command, *options]) == 0
     assert "interpreted: " in capsys.readouterr().out
+
+
+COMPUTED_CONDITION = """m (float[rows, 3] x, float[k] w) => (float[m, 3] y, float[k] z) {
+    zero = Constant <value_float = 0.0> ()
+    top = ReduceMax <keepdims = 0> (w)
+    c = Greater(top, zero)
+    y, v = If (c) <
+        then_branch = taken () => (float[m, 3] p, float[k] q) {
+            axis = Constant <value_ints = [1]> ()
+            s = ReduceSum <keepdims = 0> (x, axis)
+            large = Greater(s, zero)
+            p = Compress <axis = 0> (x, large)
+            q = Relu(w)
+        },
+        else_branch = other () => (float[m, 3] p, float[k] s) { p = Identity(x) s = Neg(w) }
+    >
+    z = Exp(v)
+}"""
+"""The other branch has names that the first has for something else."""
+CONDITION_OF_A_SIZE = """m (float[rows, 3] x, float[j, 3] w) => (float[m, 3] y) {
+    there = NonZero(x)
+    n = Size(there)
+    limit = Constant <value_int = 0> ()
+    c = Greater(n, limit)
+    y = If (c) <
+        then_branch = taken () => (float[m, 3] r) {
+            zero = Constant <value_float = 0.0> ()
+            s = ReduceMax <axes = [1], keepdims = 0> (x)
+            b = Greater(s, zero)
+            some = Compress <axis = 0> (x, b)
+            inner = ReduceMax <keepdims = 0> (x)
+            two = Constant <value_float = 2.0> ()
+            d = Greater(inner, two)
+            r = If (d) <
+                then_branch = large () => (float[m, 3] t) { t = Concat <axis = 0> (some, w) },
+                else_branch = small () => (float[m, 3] u) { u = Identity(some) }
+            >
+        },
+        else_branch = other () => (float[m, 3] v) { v = Identity(w) }
+    >
+}"""
+"""Boxes are filtered where there are any, as in detection models, and a branch of the branch depends on data again."""
+
+
+def test_sizes_in_branches_that_data_take() -> None:
+    rng = np.random.default_rng(0)
+    model = parsed(COMPUTED_CONDITION)
+    compiled = xrelay.compile(model, cache=False)
+    for rows, k in ((4, 5), (4, 5), (2, 5), (7, 2)):
+        x = rng.standard_normal((rows, 3)).astype(np.float32)
+        w = np.abs(rng.standard_normal(k)).astype(np.float32)
+        for each in (w, -w):
+            agree(model, compiled, {"x": x, "w": each}, 1e-6)
+    model = parsed(CONDITION_OF_A_SIZE)
+    compiled = xrelay.compile(model, cache=False)
+    w = np.ones((2, 3), np.float32)
+    for x in (
+        rng.standard_normal((6, 3)),
+        np.zeros((4, 3)),
+        np.full((5, 3), 3.0),
+        np.zeros((0, 3)),
+    ):
+        agree(model, compiled, {"x": x.astype(np.float32), "w": w})
 
 
 def test_sizes_in_functions_of_the_model() -> None:

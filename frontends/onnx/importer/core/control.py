@@ -44,7 +44,7 @@ def branch(node: Node) -> Sequence[SSAValue]:
         regions, types = _regions(node, graphs)
     except UnsupportedNode as error:
         # Where the condition is known, one branch may do.
-        raise UnknownValue(str(error), node.input(0)) from None
+        raise UnknownValue(str(error), node.input(0), takes_branch=True) from None
     condition = number(node, node.input(0), i1)
     op = scf.IfOp(condition, types[0], regions[0], regions[1])
     node.add(op)

@@ -1,0 +1,77 @@
+"""Puts the nodes of branches in the place of the If nodes that take them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from onnx import GraphProto, ModelProto, NodeProto, helper
+
+from xrelay.frontends.onnx.importer.functions import graph_attributes
+from xrelay.frontends.onnx.messages import names
+
+
+def with_branches(model: ModelProto, taken: Mapping[int, bool]) -> ModelProto:
+    """A copy of a model without some of its If nodes, by their places in the graph: of each it has one branch."""
+    used = set(names(model))
+    made = ModelProto()
+    made.CopyFrom(model)
+    del made.graph.node[:]
+    for number, node in enumerate(model.graph.node):
+        if number in taken:
+            which = "then_branch" if taken[number] else "else_branch"
+            branch = next(each.g for each in graph_attributes(node) if each.name == which)
+            _insert(made.graph, branch, node.output, used)
+        else:
+            made.graph.node.append(node)
+    return made
+
+
+def _insert(
+    graph: GraphProto, branch: GraphProto, results: Sequence[str], used: set[str | bytes]
+) -> None:
+    """Adds the nodes of a branch to a graph, under names that nothing has; its outputs are `results`."""
+    new = {name: _unused(name, used) for name in _defined(branch)}
+    computed = {name for node in branch.node for name in node.output}
+    for output, name in zip(branch.output, results, strict=False):
+        if name and output.name in computed and new[output.name] not in results:
+            new[output.name] = name
+    for tensor in branch.initializer:
+        graph.initializer.append(tensor)
+        graph.initializer[-1].name = new[tensor.name]
+    for sparse in branch.sparse_initializer:
+        graph.sparse_initializer.append(sparse)
+        graph.sparse_initializer[-1].values.name = new[sparse.values.name]
+    for node in branch.node:
+        graph.node.append(node)
+        _rename(graph.node[-1], new)
+    for output, name in zip(branch.output, results, strict=False):
+        source = new.get(output.name, output.name)
+        if name and source != name:
+            graph.node.append(helper.make_node("Identity", [source], [name]))
+
+
+def _defined(graph: GraphProto) -> Iterator[str]:
+    """The names that a graph gives to values of its own."""
+    yield from (value.name for value in graph.input)
+    yield from (tensor.name for tensor in graph.initializer)
+    yield from (sparse.values.name for sparse in graph.sparse_initializer)
+    yield from (name for node in graph.node for name in node.output if name)
+
+
+def _unused(name: str, used: set[str | bytes]) -> str:
+    while name in used:
+        name += "_"
+    used.add(name)
+    return name
+
+
+def _rename(node: NodeProto, new: Mapping[str, str]) -> None:
+    """Gives values that a node, or a graph in it, uses their new names."""
+    for places in (node.input, node.output):
+        places[:] = [new.get(name, name) for name in places]
+    for attribute in graph_attributes(node):
+        graph = attribute.g
+        own = set(_defined(graph))
+        seen = {name: other for name, other in new.items() if name not in own}
+        for inner in graph.node:
+            _rename(inner, seen)
+        for output in graph.output:
+            output.name = seen.get(output.name, output.name)
