@@ -444,11 +444,9 @@ def field_of_leaf(type_: TupleType, number: int) -> tuple[int, int]:
     return field, number - places[field]
 
 
-_IS_STATIC, _STATIC_LEAVES, _PLACES = (
-    "xrelay.is_static",
-    "xrelay.static_leaves",
-    "xrelay.places",
-)
+_IS_STATIC = "xrelay.is_static"
+"""What was found of a tensor type is kept with it: code generation asks thousands of times."""
+_PLACES, _STATIC_LEAVES = "xrelay.places", "xrelay.static_leaves"
 """
 What a tuple type is asked again and again is kept with it: as a key of a table it would be compared, and
 hashed, field by field down to the last.

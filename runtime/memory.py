@@ -13,15 +13,16 @@ from xrelay.runtime.signature import Named, TensorSpec, listed
 
 Array = npt.NDArray[Any]
 
+NUMBERS = frozenset("biufc")
+"""The kinds of dtypes that Python's buffers know as well; bf16 is of another."""
+
 
 def address_of(array: Array) -> int:
     """Where the elements of an array begin."""
-    try:
+    if array.flags.carray and array.size and array.dtype.kind in NUMBERS:
         # A fourth of the time that `ctypes.data` takes; small models run hardly longer than that.
         return addressof(c_char.from_buffer(cast(Any, array)))
-    except (TypeError, ValueError):
-        # Read-only, empty, not contiguous, or of a dtype that Python's buffers do not know.
-        return array.ctypes.data
+    return array.ctypes.data
 
 
 def addresses(arrays: Iterable[Array]) -> list[int]:

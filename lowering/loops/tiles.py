@@ -1,6 +1,8 @@
 """
 The loops around the register tiles of convolutions and matrix products.
 
+Where it is not known how long a row is, narrow tiles compute what whole ones leave of it (`tile_grid.py`).
+
     for batch, block of tiles, panel of output channels:      # the threads share these
         for tile of the block:
             compute the tile, hand it to the sink
@@ -81,6 +83,8 @@ class TileAt:
     """Its rows, columns and vectors."""
     columns: Sequence[int]
     """Which columns it has, counted from x: the last one may be there again and again."""
+    is_narrow: bool = False
+    """Whether it is a narrow one, of which there are few, so that little code matters more than speed."""
     windows: SSAValue | None = None
     """The address of what was gathered of its positions, where something is."""
 
@@ -142,7 +146,7 @@ def emit_tiles(
     prepare: PrepareCode | None = None,
 ) -> None:
     """
-    Emits the loops. Tiles at the end of a row or column overlap with the ones before. Sums begin with 0,
+    Emits the loops. Tiles at the end of a row or column overlap with the ones before, or are narrow ones. Sums begin with 0,
     or as `start` says; `prepare` is run before the tiles of each panel and part.
     """
     b = ctx.b
@@ -248,7 +252,8 @@ class _Tiles:
         with b.loop(*tiles) as i:
             place = (*batch, panels[0])
             columns = range(tiling.columns)
-            gather.write(TileAt(place, *self._corner(i), 0, None, tiling, columns, windows(i)))
+            where = TileAt(place, *self._corner(i), 0, None, tiling, columns, windows=windows(i))
+            gather.write(where)
         assert isinstance(self.tile, SumsInMemory)
         with self.task:
             self.overlapping(self.tile, batch, tiles, panels, windows)
@@ -263,8 +268,8 @@ class _Tiles:
     ) -> None:
         """A block of tiles for a range of panels: each is handed over while the next is computed."""
         b, tiling = self.b, self.grid.tiling
-        kept = self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
-        positions = tiling.positions
+        kept = self._kept_tile()
+        positions, together = tiling.positions, self._together(tiling.columns)
         with b.loop(*panels) as panel, b.loop(*tiles) as i:
             is_first = b.compare_index(i, "eq", tiles[0])
             index = b.select(is_first, b.index(b.sub(tiles[1], 1)), b.index(b.sub(i, 1)))
@@ -282,12 +287,12 @@ class _Tiles:
                 corner: tuple[Index, Index] = corner,
                 count: Index = count,
             ) -> None:
-                share = blocks(positions // self.together, rounds) * self.together
+                share = blocks(positions // together, rounds) * together
                 start = b.mul(number, share)
                 stop = b.smaller(b.add(start, share), count)
-                with b.loop(start, stop, self.together) as first:
+                with b.loop(start, stop, together) as first:
                     row, column = b.div(first, tiling.columns), b.mod(first, tiling.columns)
-                    self._finish_positions(kept, (0,), place, *corner, row, column)
+                    self._finish_positions(kept, (0,), place, *corner, row, column, together)
 
             where = TileAt(
                 (*batch, panel),
@@ -296,7 +301,7 @@ class _Tiles:
                 self._ahead((*batch, panel), 0, i, self.count),
                 tiling,
                 range(tiling.columns),
-                None if windows is None else windows(i),
+                windows=None if windows is None else windows(i),
             )
             tile.compute(where, len(self.widths), kept.pointer, hand_over)
         last = b.sub(tiles[1], 1)
@@ -305,18 +310,28 @@ class _Tiles:
 
     def whole(self, place: Place, i: Index) -> None:
         """Computes tile i over the whole depth, and hands it over."""
-        y, x = self._corner(i)
+        corner = self._corner(i)
+        kept = None if self.grid.narrow_grid is None else self._kept_tile()  # For both kinds.
         self.grid.by_kind(
-            self.b, self._number(i), lambda grid: self._whole_of(grid, place, (y, x), i)
+            self.b, self._number(i), lambda grid: self._whole_of(grid, place, corner, i, kept)
         )
 
+    def _kept_tile(self) -> Buffer:
+        """Memory of the thread for the sums of a tile."""
+        return self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
+
     def _whole_of(
-        self, grid: TileGrid, place: Place, corner: tuple[Index, Index], i: Index
+        self,
+        grid: TileGrid,
+        place: Place,
+        corner: tuple[Index, Index],
+        i: Index,
+        kept: Buffer | None,
     ) -> None:
         b, (y, x), vectors = self.b, corner, len(self.widths)
         assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
         ahead = self._ahead(place, 0, i, self.count)
-        where = TileAt(place, y, x, 0, ahead, grid.tiling, grid.tile_columns)
+        where = TileAt(place, y, x, 0, ahead, grid.tiling, grid.tile_columns, grid.repeats)
         first = list(self.start(place, vectors)) * grid.tiling.positions
         totals = self.tile(where, first)
         in_memory = self.ctx.heavy_epilogue or grid.repeats
@@ -325,7 +340,7 @@ class _Tiles:
                 row, column = divmod(number // vectors, grid.tiling.columns)
                 self._hand_over(place, (b.add(y, row), b.add(x, column)), number % vectors, total)
             return
-        kept = self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
+        kept = kept or self._kept_tile()
         for at_sum, total in zip(self._sums(grid, kept, (0,)), totals, strict=True):
             b.store(kept.pointer, at_sum, self.dot.total, total)
         self._finish(kept, (0,), place, y, x, grid.different_columns)
@@ -374,7 +389,9 @@ class _Tiles:
                     places = list(self._sums(grid, kept, slot))
                     totals = [b.load(kept.pointer, where, kind, self.lanes) for where in places]
                     tiling, columns = grid.tiling, grid.tile_columns
-                    where = TileAt((*batch, panel), *corner, part, ahead, tiling, columns)
+                    where = TileAt(
+                        (*batch, panel), *corner, part, ahead, tiling, columns, grid.repeats
+                    )
                     for place, total in zip(places, tile(where, totals), strict=True):
                         b.store(kept.pointer, place, kind, total)
 
@@ -449,24 +466,23 @@ class _Tiles:
         columns: Index,
     ) -> None:
         """Hands over so many columns of a tile whose sums are in memory."""
-        b, rows = self.b, self.grid.tiling.rows
-        with b.loop(0, rows) as row, b.loop(0, columns, self.together) as column:
-            self._finish_positions(kept, slot, place, y, x, row, column)
+        b, rows, together = self.b, self.grid.tiling.rows, self._together(columns)
+        with b.loop(0, rows) as row, b.loop(0, columns, together) as column:
+            self._finish_positions(kept, slot, place, y, x, row, column, together)
 
-    @property
-    def together(self) -> int:
+    def _together(self, columns: Index) -> int:
         """Positions whose results are stored at once: neighbours in a row of a tile."""
         joins = self.ctx.writes_bytes and joins_stores(self.ctx.target)
-        even = self.grid.tiling.columns % TOGETHER == 0 and self.grid.narrow_grid is None
-        return TOGETHER if joins and even else 1
+        divides = isinstance(columns, int) and certainly(columns % TOGETHER, 0)
+        return TOGETHER if joins and divides else 1
 
     def _finish_positions(
-        self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index, row: Index, column: Index
+        self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index, row: Index, column: Index, together: int
     ) -> None:  # fmt: skip
         """Hands over as many positions as are stored at once, of a tile whose first one is (y, x)."""
         b = self.b
-        with joined_stores(b) if self.together > 1 else nullcontext():
-            for i in range(self.together):
+        with joined_stores(b) if together > 1 else nullcontext():
+            for i in range(together):
                 self._finish_position(
                     kept,
                     (*slot, row, b.add(column, i)),

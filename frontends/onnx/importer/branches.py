@@ -30,8 +30,11 @@ def _insert(
     """Adds the nodes of a branch to a graph, under names that nothing has; its outputs are `results`."""
     new = {name: _unused(name, used) for name in _defined(branch)}
     computed = {name for node in branch.node for name in node.output}
+    # Graphs within the branch may have values of their own under the names of the results.
+    taken = {name for node in branch.node for name in _defined_within(node)}
     for output, name in zip(branch.output, results, strict=False):
-        if name and output.name in computed and new[output.name] not in results:
+        is_free = name not in taken and new.get(output.name) not in results
+        if name and is_free and output.name in computed:
             new[output.name] = name
     for tensor in branch.initializer:
         graph.initializer.append(tensor)
@@ -54,6 +57,14 @@ def _defined(graph: GraphProto) -> Iterator[str]:
     yield from (tensor.name for tensor in graph.initializer)
     yield from (sparse.values.name for sparse in graph.sparse_initializer)
     yield from (name for node in graph.node for name in node.output if name)
+
+
+def _defined_within(node: NodeProto) -> Iterator[str]:
+    """The names that graphs in a node give to values of their own."""
+    for attribute in graph_attributes(node):
+        yield from _defined(attribute.g)
+        for inner in attribute.g.node:
+            yield from _defined_within(inner)
 
 
 def _unused(name: str, used: set[str | bytes]) -> str:

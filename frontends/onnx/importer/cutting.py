@@ -122,7 +122,7 @@ class Cutter:
     def _deciding(self, node: NodeProto, value: SSAValue) -> set[str]:
         """The operands of a node, no constants, that decide about a value that its converter asks for."""
         operands: dict[SSAValue, str] = {}
-        for name in _used(node):
+        for name in used_names(node):
             found = self.scope.values.get(name)
             if found is not None and not self.scope.shared.builder.is_constant(found):
                 operands[found] = name
@@ -141,7 +141,7 @@ class Cutter:
         """Some nodes and those that use results of them."""
         users: dict[str, list[int]] = {}
         for number, node in enumerate(self.graph.node):
-            for name in _used(node):
+            for name in used_names(node):
                 users.setdefault(name, []).append(number)
         found, stack = set(first), list(first)
         while stack:
@@ -216,7 +216,7 @@ class Cutter:
                 if node is None:
                     taken[name] = None
                     continue
-                stack.append((node, iter(list(_used(node)))))
+                stack.append((node, iter(list(used_names(node)))))
                 break
             else:
                 stack.pop()
@@ -280,7 +280,7 @@ class Cutter:
         return helper.make_tensor(name, code, given.shape, given.content, raw=True)
 
 
-def _used(node: NodeProto) -> Iterator[str]:
+def used_names(node: NodeProto) -> Iterator[str]:
     """The names that a node uses, with those that graphs in it take from around them."""
     yield from filter(None, node.input)
     for attribute in graph_attributes(node):

@@ -35,7 +35,7 @@ from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import element_count, is_integer_type, is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.branches import with_branches
-from xrelay.frontends.onnx.importer.cutting import Cutter
+from xrelay.frontends.onnx.importer.cutting import Cutter, used_names
 from xrelay.frontends.onnx.importer.folding import arguments_of
 from xrelay.frontends.onnx.importer.functions import default_domain, functions_by_key, operator_sets
 from xrelay.frontends.onnx.importer.inputs import (
@@ -55,7 +55,6 @@ from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
 from xrelay.runtime.signature import InputSequence, InputValue, Shapes, stored
-from xrelay.runtime.staged import Stages
 
 
 def import_model(
@@ -126,54 +125,42 @@ def _imported(
         builder = Builder(limits, unrolls=unrolled)
         return _Importer(model, base_dir, builder).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
-        cut = error.cut
-        if error.many and cut is None and error.taken:
-            cut = partial(_cut_taken, model, error.taken, shapes, base_dir, limits)
-        elif error.many and cut is None and model.functions:
-            cut = partial(_cut_inlined, model, shapes, base_dir, limits)
-        message = f"cannot import {title}: {error}"
+        cut, fixed, text = error.cut, False, str(error)
+        if error.many and cut is None and (error.taken or model.functions):
+            # Nodes of bodies cannot be cut apart, those of the graph can.
+            if error.taken:
+                fixed = not all(map(partial(_is_constant_condition, model.graph), error.taken))
+                model = with_branches(model, error.taken)
+            else:
+                model = inline_local_functions(model)
+            again = _unknown_inputs(model, shapes, base_dir, limits)
+            if again is not None and again.cut is not None:
+                cut, fixed = again.cut, fixed or again.fixed
+                text = text.replace(ELEMENTS_ARE_DATA, STAGED)
         raise UnknownInputs(
-            message,
+            f"cannot import {title}: {text}",
             error.inputs,
             error.outputs,
             error.values,
             many=error.many,
             ranges=error.ranges,
-            fixed=bool(error.taken),
+            fixed=fixed and cut is not None,
             cut=cut,
         ) from None
     except OnnxImportError as error:
         raise OnnxImportError(f"cannot import {title}: {error}") from None
 
 
-def _cut_inlined(
-    model: ModelProto, shapes: Shapes | None, base_dir: Path | None, limits: Limits, is_open: bool
-) -> Stages[ModelProto] | None:
-    """Both models of one in whose functions sizes depend on data; None where it cannot be cut with these expanded, either."""
-    return _cut_again(inline_local_functions(model), shapes, base_dir, limits, is_open)
-
-
-def _cut_taken(
-    model: ModelProto,
-    taken: Mapping[int, bool],
-    shapes: Shapes | None,
-    base_dir: Path | None,
-    limits: Limits,
-    is_open: bool,
-) -> Stages[ModelProto] | None:
-    """Both models of one in whose branches sizes depend on data. At other shapes and elements it may take others."""
-    if is_open:
-        return None
-    return _cut_again(with_branches(model, taken), shapes, base_dir, limits, is_open)
-
-
-def _cut_again(
-    model: ModelProto, shapes: Shapes | None, base_dir: Path | None, limits: Limits, is_open: bool
-) -> Stages[ModelProto] | None:
+def _unknown_inputs(
+    model: ModelProto, shapes: Shapes | None, base_dir: Path | None, limits: Limits
+) -> UnknownInputs | None:
+    """Why a model needs to know more of its inputs; None where that is not what is wrong."""
     try:
         _imported(model, shapes, base_dir, limits, every_value=False, unrolled=False)
     except UnknownInputs as error:
-        return None if error.cut is None else error.cut(is_open)
+        return error
+    except OnnxImportError:
+        return None
     return None
 
 
@@ -355,9 +342,7 @@ class _Importer:
         ):
             cut = partial(cutter.stages, self.scope.failed)
         taken = self._taken_branches() if many and cut is None else {}
-        remedy = ELEMENTS_ARE_NEEDED
-        if many:
-            remedy = STAGED if cut is not None or taken else ELEMENTS_ARE_DATA
+        remedy = ELEMENTS_ARE_NEEDED if not many else ELEMENTS_ARE_DATA if cut is None else STAGED
         raise UnknownInputs(
             f"{message}\n  {remedy}: {few(map(repr, names))}",
             *described_ports(inputs, self.graph.output),
@@ -368,15 +353,26 @@ class _Importer:
         )
 
     def _taken_branches(self) -> dict[int, bool]:
-        """The If nodes whose condition is known, and the elements of these."""
+        """
+        The If nodes that are not supported though their condition is known, by their places in the graph, and their conditions;
+        none where something else is not supported for other reasons than unknown elements.
+        """
         found: dict[int, bool] = {}
-        for number, node in enumerate(self.graph.node):
-            if node.op_type == "If" and default_domain(node.domain) == "":
-                condition = self.scope.values.get(node.input[0])
+        waiting = {self._number(node) for node, _ in self.scope.failed}
+        for node in self.scope.refused:
+            number = self._number(node)
+            if node.op_type == "If" and default_domain(node.domain) == "" and node.input:
+                condition = self.scope.values[node.input[0]]
                 known = None if condition is None else self.builder.known(condition)
                 if known is not None and known.size == 1:
                     found[number] = bool(known.item())
+                    continue
+            if number not in waiting:
+                return {}
         return found
+
+    def _number(self, node: NodeProto) -> int:
+        return self.scope.producers[next(filter(None, node.output))]
 
     def _result(self, output: ValueInfoProto) -> SSAValue:
         """The value of a graph output, whose dtype must be the stated one."""
@@ -398,6 +394,21 @@ class _Importer:
                     f"but is {value.type}"
                 )
         return value
+
+
+def _is_constant_condition(graph: GraphProto, number: int) -> bool:
+    """Whether nothing that an If node decides by depends on inputs of the graph, not even on their shapes."""
+    producers = {name: node for node in graph.node for name in node.output}
+    stack, seen = [graph.node[number].input[0]], set[str]()
+    given = {value.name for value in graph.input} - {each.name for each in graph.initializer}
+    while stack:
+        name = stack.pop()
+        if name in given:
+            return False
+        if name in producers and name not in seen:
+            seen.add(name)
+            stack += used_names(producers[name])
+    return True
 
 
 def _is_data(arg: SSAValue, value: SSAValue) -> bool:

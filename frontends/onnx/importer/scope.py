@@ -105,6 +105,8 @@ class Scope:
         """Those of nodes that are wrong."""
         self.failed: list[tuple[NodeProto, UnknownValue]] = []
         """The nodes that ask for elements of values that are not constant."""
+        self.refused: list[NodeProto] = []
+        """The nodes that are not supported."""
         self._missing: dict[str, str] = {}
         """The problem with each output that no converter computes, until something uses it."""
         self._finished: set[int] = set()
@@ -209,6 +211,7 @@ class Scope:
                     del self.shared.unknown[asked:]
                 self.shared.unknown.append(error)
                 self.failed.append((proto, error))
+            self.refused.append(proto)
             self.problems.append(self._problem(proto, str(error)))
         except BodiesTooDeep as error:
             if self.depth > 0:

@@ -13,6 +13,8 @@ from onnx import ModelProto, numpy_helper, parser
 
 import xrelay
 from xrelay.errors import OptionError
+from xrelay.frontends.onnx.errors import UnknownInputs
+from xrelay.frontends.onnx.importer.model import import_model
 from xrelay.runtime.dynamic import DynamicModel
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Model
@@ -441,6 +443,70 @@ def test_sizes_in_branches_that_data_take() -> None:
         np.zeros((0, 3)),
     ):
         agree(model, compiled, {"x": x.astype(np.float32), "w": w})
+
+
+IN_EACH = """{0} m (float[rows, 3] x) => (int64[2, n] y{1}) {{
+    k = Constant <value = bool {{1}}> ()
+    y = If (k) <
+        then_branch = taken () => (int64[2, n] r) {{ r = NonZero(x) }},
+        else_branch = other () => (int64[2, n] s) {{ z = Neg(x) s = NonZero(z) }}
+    >
+    {2}
+}}"""
+
+
+def test_constants_that_take_a_branch() -> None:
+    """The stages are the same for all shapes."""
+    model = parsed(IN_EACH.format("", "", ""))
+    compiled = xrelay.compile(model, cache=False)
+    rng = np.random.default_rng(0)
+    for rows in (4, 7, 2):
+        x = rng.standard_normal((rows, 3)).astype(np.float32)
+        agree(model, compiled, {"x": np.maximum(x, 0)})
+    with pytest.raises(UnknownInputs) as caught:
+        import_model(model, shapes={"x": (4, 3)})
+    assert caught.value.cut is not None and not caught.value.fixed
+
+
+def test_branches_that_are_not_in_the_way() -> None:
+    """Nodes that nothing uses may be broken, and what else is refused has its own reason."""
+    model = parsed(IN_EACH.format("", "", ""))
+    model.graph.node.append(onnx.helper.make_node("If", [], ["dead"]))
+    model.graph.node.append(onnx.helper.make_node("If", ["k"], ["dead too"]))
+    compiled: Any = xrelay.compile(model, cache=False)
+    x = np.eye(3, dtype=np.float32)
+    np.testing.assert_array_equal(compiled.run({"x": x})["y"], np.nonzero(x))
+    loop = """
+    one = Constant <value = int64 {1}> ()
+    zero = Constant <value_float = 0.0> ()
+    three = Constant <value = int64 {3}> ()
+    s = Loop (three, k, zero) <body = body (int64 i, bool c, float t) => (bool d, float u) {
+      p = NonZero(x)  r = Cast <to = 1> (p)  v = ReduceSum <keepdims = 0> (r)  u = Add(t, v)  d = Identity(c)
+    }>"""
+    with pytest.raises(xrelay.OnnxImportError, match="which xrelay.interpret"):
+        xrelay.compile(
+            parsed(IN_EACH.format("", ", float s", loop)), shapes={"x": (4, 3)}, cache=False
+        )
+
+
+def test_branches_in_functions_of_the_model() -> None:
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17, "own" : 1]> calls (float[rows, 4] x, bool c) => (int64[2, n] y) {
+          r = Relu(x)
+          y = own.places(r, c)
+        }
+        <domain: "own", opset_import: ["" : 17]> places (x, c) => (y) {
+          y = If (c) <
+              then_branch = taken () => (int64[2, n] p) { p = NonZero(x) },
+              else_branch = other () => (int64[2, n] q) { e = Exp(x) q = NonZero(e) }
+          >
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for rows in (3, 5):
+        for taken in (True, False):
+            for x in masks(rows, 4):
+                agree(model, compiled, {"x": np.nan_to_num(x), "c": np.array(taken)})
 
 
 def test_sizes_in_functions_of_the_model() -> None:

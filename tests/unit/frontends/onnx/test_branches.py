@@ -16,7 +16,7 @@ m (float[3] x, bool c, bool d) => (float[3] y, float[3] z, float[3] same, float[
         then_branch = one () => (float[3] r, float[3] r2, float[3] r3) <float[3] k = {1.0, 2.0, 3.0}> {
             t_ = Add(t, k)
             r = If (d) <
-                then_branch = deep () => (float[3] s) { u = Mul(t_, k)  s = Add(u, t) },
+                then_branch = deep () => (float[3] s) { w = Mul(t_, k)  z = Add(w, t)  s = Add(z, k) },
                 else_branch = else () => (float[3] s) { s = Identity(k) }
             >
             r2 = Abs(t_)
@@ -29,7 +29,7 @@ m (float[3] x, bool c, bool d) => (float[3] y, float[3] z, float[3] same, float[
         else_branch = three () => (float[3] r) { r = Add(x, z) }
     >
 }"""
-"""Branches in branches, names that are there several times, outputs that no node of a branch computes."""
+"""Branches in branches, names that are there several times, also those of results, and outputs that no node of a branch computes."""
 
 
 def run(model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
