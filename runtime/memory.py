@@ -13,13 +13,10 @@ from xrelay.runtime.signature import Named, TensorSpec, listed
 
 Array = npt.NDArray[Any]
 
-NUMBERS = frozenset("biufc")
-"""The kinds of dtypes that Python's buffers know as well; bf16 is of another."""
-
 
 def address_of(array: Array) -> int:
     """Where the elements of an array begin."""
-    if array.flags.carray and array.size and array.dtype.kind in NUMBERS:
+    if array.flags.carray and array.size and array.dtype.isbuiltin == 1:
         # A fourth of the time that `ctypes.data` takes; small models run hardly longer than that.
         return addressof(c_char.from_buffer(cast(Any, array)))
     return array.ctypes.data

@@ -218,7 +218,8 @@ class TileGrid:
 
 def tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
     """So many that the blocks are of nearly equal size."""
-    tiles = likely(grid.rows_of_tiles * grid.columns_of_tiles)
+    # What lengths are likely to be may be beyond those that the program serves.
+    tiles = max(1, likely(grid.rows_of_tiles * grid.columns_of_tiles))
     everything = likely(grid.height * grid.width)
     positions = positions_per_block(
         ctx.target, grid.position_bytes, everything, grid.weight_bytes, again=grid.packed is None

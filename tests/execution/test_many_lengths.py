@@ -302,6 +302,7 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
             *((2, 4, width) for width in range(4, 20)),
         ),
     ),
+    "lines": (NARROW, *images((2, 2, 3)), images(*((2, 2, width) for width in range(2, 12)))),
     "resized": (
         RESIZED,
         *images((2, 14, 30)),
@@ -358,6 +359,24 @@ def check(model: ModelProto, code: ModelCode, lengths: Mapping[str, int]) -> Non
             np.testing.assert_allclose(
                 one.view(other.dtype).reshape(other.shape), other, 1e-4, 1e-5, err_msg=str(spec)
             )
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4"], indirect=True)
+def test_images_of_one_line(target: str) -> None:
+    """Few columns of a first call are all that its program serves, whatever lengths are likely."""
+    model = model_of(
+        """line (float[1, 24, height, width] x) => (float[1, 24, height, width] y) {
+            y = Conv <pads = [1, 1, 1, 1]> (x, w)
+        }""",
+        w=(24, 24, 3, 3),
+    )
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    compiled = xrelay.compile(model, target=target, cache=False)
+    random = np.random.default_rng(0)
+    for width in (3, 2, 15, 16, 40, 1):
+        x = random.standard_normal((1, 24, 1, width), np.float32)
+        (found,) = compiled.run({"x": x}).values()
+        np.testing.assert_allclose(found, session.run(None, {"x": x})[0], 1e-4, 1e-5)
 
 
 def test_sizes_that_do_not_divide_take_another_program() -> None:

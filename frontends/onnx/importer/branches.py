@@ -1,11 +1,12 @@
-"""Puts the nodes of branches in the place of the If nodes that take them."""
+"""Models in which something is known: the nodes of a branch in the place of the If that takes it, constants in that of inputs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from onnx import GraphProto, ModelProto, NodeProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from xrelay.frontends.onnx.importer.functions import graph_attributes
 from xrelay.frontends.onnx.messages import names
+from xrelay.runtime.signature import InputValue
 
 
 def with_branches(model: ModelProto, taken: Mapping[int, bool]) -> ModelProto:
@@ -22,6 +23,26 @@ def with_branches(model: ModelProto, taken: Mapping[int, bool]) -> ModelProto:
         else:
             made.graph.node.append(node)
     return made
+
+
+def with_constants(model: ModelProto, values: Mapping[str, InputValue]) -> ModelProto:
+    """A copy of a model with constants in the place of some inputs."""
+    made = ModelProto()
+    made.CopyFrom(model)
+    del made.graph.input[:]
+    for each in model.graph.input:
+        given = values.get(each.name)
+        if given is None:
+            made.graph.input.append(each)
+        else:
+            made.graph.initializer.append(given_tensor(each, given))
+    return made
+
+
+def given_tensor(value: ValueInfoProto, given: InputValue) -> TensorProto:
+    """An input whose elements are given."""
+    code = value.type.tensor_type.elem_type
+    return helper.make_tensor(value.name, code, given.shape, given.content, raw=True)
 
 
 def _insert(

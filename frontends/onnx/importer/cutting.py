@@ -21,6 +21,7 @@ from xdsl.ir import OpResult, SSAValue
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import UnknownValue
 from xrelay.frontends.onnx.importer.bounded import BOUNDED, DOMAIN, Bounded, Kind
+from xrelay.frontends.onnx.importer.branches import given_tensor
 from xrelay.frontends.onnx.importer.functions import (
     captured_names,
     default_domain,
@@ -238,7 +239,7 @@ class Cutter:
             if name in self.scope.initializers:
                 constants.append(loaded_tensor(self.scope.initializers[name], self.base_dir))
             elif name in self.values and not self.is_open:
-                constants.append(self._constant(name))
+                constants.append(given_tensor(self.inputs[name], self.values[name]))
             elif not self._is_tensor(name):
                 return None
             else:
@@ -272,12 +273,6 @@ class Cutter:
         if name in self.kinds:
             return ValueInfoProto(name=name)
         return helper.make_tensor_value_info(name, self.kind(name)[0], None)
-
-    def _constant(self, name: str) -> TensorProto:
-        """An input whose elements are given."""
-        given = self.values[name]
-        code = self.inputs[name].type.tensor_type.elem_type
-        return helper.make_tensor(name, code, given.shape, given.content, raw=True)
 
 
 def used_names(node: NodeProto) -> Iterator[str]:

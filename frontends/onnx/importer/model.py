@@ -33,8 +33,8 @@ from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import element_count, is_integer_type, is_tensor_type, tensor_type
-from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
-from xrelay.frontends.onnx.importer.branches import with_branches
+from xrelay.frontends.onnx.errors import Cut, OnnxImportError, UnknownInputs
+from xrelay.frontends.onnx.importer.branches import with_branches, with_constants
 from xrelay.frontends.onnx.importer.cutting import Cutter, used_names
 from xrelay.frontends.onnx.importer.folding import arguments_of
 from xrelay.frontends.onnx.importer.functions import default_domain, functions_by_key, operator_sets
@@ -55,6 +55,7 @@ from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
 from xrelay.runtime.signature import InputSequence, InputValue, Shapes, stored
+from xrelay.runtime.staged import Stages
 
 
 def import_model(
@@ -125,7 +126,7 @@ def _imported(
         builder = Builder(limits, unrolls=unrolled)
         return _Importer(model, base_dir, builder).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
-        cut, fixed, text = error.cut, False, str(error)
+        cut, fixed, text = error.cut, error.fixed, str(error)
         if error.many and cut is None and (error.taken or model.functions):
             # Nodes of bodies cannot be cut apart, those of the graph can.
             if error.taken:
@@ -133,9 +134,9 @@ def _imported(
                 model = with_branches(model, error.taken)
             else:
                 model = inline_local_functions(model)
-            again = _unknown_inputs(model, shapes, base_dir, limits)
-            if again is not None and again.cut is not None:
-                cut, fixed = again.cut, fixed or again.fixed
+            cut, is_fixed = _cut_of(model, shapes, base_dir, limits)
+            if cut is not None:
+                fixed |= is_fixed
                 text = text.replace(ELEMENTS_ARE_DATA, STAGED)
         raise UnknownInputs(
             f"cannot import {title}: {text}",
@@ -151,17 +152,19 @@ def _imported(
         raise OnnxImportError(f"cannot import {title}: {error}") from None
 
 
-def _unknown_inputs(
+def _cut_of(
     model: ModelProto, shapes: Shapes | None, base_dir: Path | None, limits: Limits
-) -> UnknownInputs | None:
-    """Why a model needs to know more of its inputs; None where that is not what is wrong."""
+) -> tuple[Cut | None, bool]:
+    """What makes stages of a model, and whether these are for what is known alone: one stage of a model that needs no cut."""
     try:
         _imported(model, shapes, base_dir, limits, every_value=False, unrolled=False)
     except UnknownInputs as error:
-        return error
+        return error.cut, error.fixed
     except OnnxImportError:
-        return None
-    return None
+        return None, False
+    values = {name: each for name, each in (shapes or {}).items() if isinstance(each, InputValue)}
+    whole = with_constants(model, values)
+    return lambda _: Stages(whole, None, {}), False
 
 
 MOST_VALUES = 256
@@ -348,9 +351,20 @@ class _Importer:
             *described_ports(inputs, self.graph.output),
             names,
             many=many,
+            fixed=cut is not None and self._takes_branches(),
             cut=cut,
             taken=taken,
         )
+
+    def _takes_branches(self) -> bool:
+        """Whether inputs decide which branches there are, so that others may hand on tensors of another rank."""
+        for number, node in enumerate(self.graph.node):
+            if node.op_type == "If" and default_domain(node.domain) == "" and node.input:
+                condition = self.scope.values.get(node.input[0])
+                is_known = condition is not None and self.builder.known(condition) is not None
+                if is_known and not _is_constant_condition(self.graph, number):
+                    return True
+        return False
 
     def _taken_branches(self) -> dict[int, bool]:
         """

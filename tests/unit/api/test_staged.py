@@ -489,6 +489,43 @@ def test_branches_that_are_not_in_the_way() -> None:
         )
 
 
+SQUEEZED = """m (float[a, b] x) => (int64[r, n] y, float[k] z) {
+    one = Constant <value = int64 {1}> ()
+    axis = Constant <value_ints = [1]> ()
+    shape = Shape <start = 1> (x)
+    last = Squeeze(shape)
+    c = Equal(last, one)
+    q = If (c) <
+        then_branch = single () => (float[a] r) { r = Squeeze(x, axis) },
+        else_branch = other () => (float[a, b] s) { s = Identity(x) }
+    >
+    y = NonZero(q)
+    t = Transpose <perm = [1, 0]> (y)
+    z = GatherND(q, t)
+}"""
+"""As torch exports `squeeze`: which rank the stages hand on depends on shapes."""
+UNUSED = """m (bool c, float[4] x) => (float[4] y) {
+    y, places = If (c) <
+        then_branch = one () => (float[4] r, int64[1, n] p) { r = Abs(x)  p = NonZero(x) },
+        else_branch = other () => (float[4] s, int64[1, n] q) { s = Neg(x)  q = NonZero(s) }
+    >
+}"""
+
+
+def test_branches_of_another_rank_or_that_are_used_in_part() -> None:
+    model = parsed(SQUEEZED)
+    compiled = xrelay.compile(model, cache=False)
+    rng = np.random.default_rng(0)
+    for shape in ((3, 4), (3, 1), (5, 1), (2, 7), (3, 4)):
+        x = np.maximum(rng.standard_normal(shape), 0).astype(np.float32)
+        agree(model, compiled, {"x": x})
+    model = parsed(UNUSED)
+    compiled = xrelay.compile(model, cache=False)
+    for taken in (True, False, True):
+        x = rng.standard_normal(4).astype(np.float32)
+        agree(model, compiled, {"c": np.array(taken), "x": x})
+
+
 def test_branches_in_functions_of_the_model() -> None:
     model = parser.parse_model(
         """<ir_version: 8, opset_import: ["" : 17, "own" : 1]> calls (float[rows, 4] x, bool c) => (int64[2, n] y) {
