@@ -358,13 +358,10 @@ class _Importer:
 
     def _takes_branches(self) -> bool:
         """Whether inputs decide which branches there are, so that others may hand on tensors of another rank."""
-        for number, node in enumerate(self.graph.node):
-            if node.op_type == "If" and default_domain(node.domain) == "" and node.input:
-                condition = self.scope.values.get(node.input[0])
-                is_known = condition is not None and self.builder.known(condition) is not None
-                if is_known and not _is_constant_condition(self.graph, number):
-                    return True
-        return False
+        return any(
+            self._condition(node) is not None and not _is_constant_condition(self.graph, number)
+            for number, node in enumerate(self.graph.node)
+        )
 
     def _taken_branches(self) -> dict[int, bool]:
         """
@@ -374,16 +371,20 @@ class _Importer:
         found: dict[int, bool] = {}
         waiting = {self._number(node) for node, _ in self.scope.failed}
         for node in self.scope.refused:
-            number = self._number(node)
-            if node.op_type == "If" and default_domain(node.domain) == "" and node.input:
-                condition = self.scope.values[node.input[0]]
-                known = None if condition is None else self.builder.known(condition)
-                if known is not None and known.size == 1:
-                    found[number] = bool(known.item())
-                    continue
-            if number not in waiting:
+            number, condition = self._number(node), self._condition(node)
+            if condition is not None:
+                found[number] = condition
+            elif number not in waiting:
                 return {}
         return found
+
+    def _condition(self, node: NodeProto) -> bool | None:
+        """The condition of an If node, where it is known; None for other nodes."""
+        if node.op_type != "If" or default_domain(node.domain) != "" or not node.input:
+            return None
+        value = self.scope.values.get(node.input[0])
+        known = None if value is None else self.builder.known(value)
+        return bool(known.item()) if known is not None and known.size == 1 else None
 
     def _number(self, node: NodeProto) -> int:
         return self.scope.producers[next(filter(None, node.output))]
