@@ -328,6 +328,7 @@ class _Tiles:
         i: Index,
         kept: Buffer | None,
     ) -> None:
+        """The same for a tile of a grid; `kept` is for its sums, if they need memory."""
         b, (y, x), vectors = self.b, corner, len(self.widths)
         assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
         ahead = self._ahead(place, 0, i, self.count)
