@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -227,3 +227,45 @@ def with_constants(
                 raise
             for name in needed:
                 changed.graph.initializer.append(numpy_helper.from_array(feeds.pop(name), name))
+
+
+def parsed(text: str) -> ModelProto:
+    """A model of opset 17 from its text, with the dimensions that it leaves open."""
+    return parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> ' + text)
+
+
+def session(model: ModelProto) -> Any:
+    """A model in onnxruntime, which prints no warnings."""
+    options: Any = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options)
+
+
+def agree(
+    model: ModelProto, compiled: Any, inputs: Mapping[str, Any], tolerance: float = 0
+) -> None:
+    """Runs both; shapes, dtypes and elements are the same."""
+    wanted = session(model).run(None, dict(inputs))
+    found = compiled.run(inputs)
+    assert list(found) == [each.name for each in model.graph.output]
+    for output, (name, array) in zip(wanted, found.items(), strict=True):
+        assert array.dtype == output.dtype and array.shape == output.shape, name
+        np.testing.assert_allclose(array, output, atol=tolerance, rtol=tolerance, err_msg=name)
+
+
+def masks(*shape: int) -> Iterator[Any]:
+    """Numbers of which none, all, one, the last, some, most are not 0, and one that is none."""
+    rng = np.random.default_rng(len(shape))
+    numbers = rng.standard_normal(shape).astype(np.float32)
+    yield np.zeros(shape, np.float32)
+    yield np.ones(shape, np.float32)
+    for place in (0, -1):
+        one = np.zeros(shape, np.float32)
+        one.reshape(-1)[place] = -2
+        yield one
+    for share in (0.1, 0.5, 0.9):
+        yield np.where(rng.random(shape) < share, numbers, 0).astype(np.float32)
+    with_nan = numbers.copy()
+    with_nan.reshape(-1)[1::3] = np.nan
+    with_nan.reshape(-1)[::2] = -0.0
+    yield with_nan
