@@ -2,7 +2,7 @@
 Networks with open dimensions at lengths that change from call to call: one xrelay.DynamicModel for all of them, beside
 programs compiled for each length alone, and beside other engines on the same file, which they load once as well.
 
-    python -m benchmarks.lengths [--cases A,B] [--threads 1,2] [--engines A,B] [--seconds S] [--markdown FILE]
+    python -m benchmarks.lengths [--cases A,B] [--threads 1,2] [--engines A,B] [--seconds S] [--markdown FILE] [--rows FILE]
 
 Prints a line for each case, number of threads and length: the least milliseconds of each, the time of the dynamic model as a
 part of the static program's, and that of the fastest other engine divided by the dynamic model's; and for each case in
@@ -39,6 +39,7 @@ from benchmarks.engines import (
     onnxruntime_runner,
     openvino_runner,
 )
+from benchmarks.kept import ROWS_HELP, DamagedRows, KeptRows
 from benchmarks.machine import MachineDescription, cpu_name, describe_machine
 from benchmarks.measure import difference
 from benchmarks.report import machine_lines
@@ -177,9 +178,9 @@ class Result:
     threads: int
     programs: int
     compiled: float
-    """Seconds for the program of some lengths, which serves others."""
+    """Seconds for the program of some lengths, which serves others: the geometric mean over the calls of 2 and more."""
     compiled_alone: float
-    """Seconds for a program of some lengths alone: the geometric mean over those of the calls."""
+    """Seconds for a program of some lengths alone: the geometric mean over the calls."""
     calls: tuple[Call, ...]
 
 
@@ -196,12 +197,17 @@ def measure_case(
     Raises WrongResult for results that are too far from onnxruntime's.
     """
     values = [case.values_at(lengths) for lengths in case.calls]
-    # No dimension is 0 or 1, which are compiled as numbers.
-    usual = next(i for i, each in enumerate(case.calls) if min(each.values()) >= 2)
-    _alone(path, threads, values[usual])  # What is imported once is not part of the times.
-    model, compiled = _timed(lambda: _compiled(path, threads, values[usual]))
+    # Programs for lengths of 0 and 1, which are compiled as numbers, serve no others.
+    usual = [each for each, at in zip(values, case.calls, strict=True) if min(at.values()) >= 2]
+    _alone(path, threads, usual[0])  # What is imported once is not part of the times.
+    many: list[tuple[Any, float]] = []
+    static: list[tuple[Any, float]] = []
+    for each in values:
+        if len(many) < len(usual):
+            many.append(_timed(partial(_compiled, path, threads, usual[len(many)])))
+        static.append(_timed(partial(_alone, path, threads, each)))
+    model = many[0][0]
     assert isinstance(model, DynamicModel)
-    static = [_timed(partial(_alone, path, threads, each)) for each in values]
     alone = [program for program, _ in static]
     others = {name: RIVALS[name](path, threads) for name in rivals}
     runs: dict[str, list[Callable[[], Any]]] = {
@@ -218,7 +224,7 @@ def measure_case(
     programs = len(
         {each.conditions or tuple(each.shapes.items()) for each in model.specialisations}
     )
-    compiled_alone = mean([seconds for _, seconds in static])
+    compiled, compiled_alone = (mean([seconds for _, seconds in each]) for each in (many, static))
     return Result(case.name, threads, programs, compiled, compiled_alone, tuple(calls))
 
 
@@ -328,14 +334,20 @@ This page is written by `python -m benchmarks.lengths --markdown FILE`. How one 
 bfloat16 where the CPU has it). The length changes from call to call; engines take turns, and load the file with open dimensions once. *static* are programs
 of xrelay for one combination of lengths alone, *of static* is the time of the one program divided by theirs, and *speed* the time of the fastest
 other engine divided by that of the one program. Lengths of 1 and 0 have programs of their own.
-The second table has the seconds in which the one program was compiled, and the geometric mean of those for static ones.
+The second table has the seconds in which the one program was compiled, and those of static programs: geometric means over the lengths, in turns.
 """
 
 
-def page(results: Sequence[Result], machine: MachineDescription) -> str:
+def page(kept: KeptRows[Result], machine: MachineDescription) -> str:
     """The tables as Markdown, with the means over all cases."""
-    heading = ["# One program for many lengths, measured", LEGEND, *machine_lines(machine), "", ""]
-    return "\n".join(heading) + tables(results)
+    title = "# One program for many lengths, measured"
+    heading = [title, LEGEND, *machine_lines(machine), kept.when(), "", ""]
+    return "\n".join(heading) + tables(kept.ordered(list(CASES)))
+
+
+def result_of(fields: Mapping[str, Any]) -> Result:
+    """A result from the fields of its object in JSON."""
+    return Result(**{**fields, "calls": tuple(Call(**each) for each in fields["calls"])})
 
 
 def tables(results: Sequence[Result]) -> str:
@@ -389,24 +401,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seconds", type=positive, default=4, help="of each length, default 4")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables here, too")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help=ROWS_HELP)
     add_cache_option(parser)
     args = parser.parse_args(arguments)
-    results: list[Result] = []
+    try:
+        kept = KeptRows[Result].of(args.rows, lambda each: (each.name, each.threads), result_of)
+    except DamagedRows as error:
+        parser.error(str(error))
     machine = describe_machine((), lambda text: None)
     for name in args.cases:
         path = CASES[name].onnx_file(args.cache, lambda text: print(text, file=sys.stderr))
         for threads in args.threads:
             print(f"{name}: measure on {threads} threads", file=sys.stderr)
             try:
-                results.append(measure_case(CASES[name], path, threads, args.seconds, args.engines))
+                kept.add(measure_case(CASES[name], path, threads, args.seconds, args.engines))
             except WrongResult as error:
                 print(f"error: {error}", file=sys.stderr)
                 return 1
     console = Console() if sys.stdout.isatty() else Console(width=140)
     console.print(f"{cpu_name()}, f32")
-    console.print(table_of(results))
+    console.print(table_of(kept.ordered(list(CASES))))
     if args.markdown is not None:
-        args.markdown.write_text(page(results, machine))
+        args.markdown.write_text(page(kept, machine))
     return 0
 
 

@@ -1,7 +1,7 @@
 """
 Placement against single engines: a page with a row for each network and number of threads.
 
-    python -m benchmarks.placement [--networks mobilenetv2,resnet50] [--threads 1,2] [--engines A,B] [-o placement.md]
+    python -m benchmarks.placement [--networks mobilenetv2,resnet50] [--threads 1,2] [--engines A,B] [-o placement.md] [--rows FILE]
 
 Each row has, in milliseconds: own code, each engine alone, priority order (`backends=[…]`), the plan by isolated sums without
 borders (Collage's rule), and the best plan; which of them ships; the upper 95 % limit of its ratio to the best single
@@ -23,6 +23,7 @@ import numpy as np
 from platformdirs import user_cache_dir
 from xdsl.utils.exceptions import DiagnosticException
 
+from benchmarks.kept import ROWS_HELP, DamagedRows, KeptRows
 from benchmarks.machine import MachineDescription, describe_machine
 from benchmarks.placement_networks import BUILT
 from benchmarks.report import machine_lines
@@ -222,14 +223,16 @@ that bound, and *reached* what ships is. *search* is with measurements, *again* 
 """
 
 
-def page(rows: Sequence[Row], machine: MachineDescription) -> str:
+def page(kept: KeptRows[Row], machine: MachineDescription) -> str:
     """The rows as a page in Markdown."""
+    rows = kept.ordered(list(NETWORKS))
     lines = [
         "# Placement, measured",
         "",
         "This page is written by `python -m benchmarks.placement -o FILE`. How placements are made says [placement.md](placement.md).",
         LEGEND,
         *machine_lines(machine),
+        kept.when(),
     ]
     for threads in sorted({row.threads for row in rows}):
         lines += [
@@ -287,8 +290,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--inputs", choices=get_args(Inputs), default=WARM)
     parser.add_argument("--database", type=Path, help="to go on with what was measured before")
     parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--rows", type=Path, metavar="FILE", help=ROWS_HELP)
     args = parser.parse_args(arguments)
-    rows: list[Row] = []
+    try:
+        kept = KeptRows[Row].of(
+            args.rows, lambda row: (row.network, row.threads), lambda fields: Row(**fields)
+        )
+    except DamagedRows as error:
+        parser.error(str(error))
     machine = describe_machine((), lambda text: None)
     with tempfile.TemporaryDirectory() as folder:
         database = args.database or Path(folder) / "costs.sqlite"
@@ -296,12 +305,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for name in args.networks.split(","):
                 path = file_of(name, args.cache)
                 engines = args.engines.split(",")
-                rows.append(
-                    run_network(name_of(path), path, threads, database, engines, args.inputs)
-                )
-                print(table(rows[-1:]), flush=True)
+                row = run_network(name_of(path), path, threads, database, engines, args.inputs)
+                kept.add(row)
+                print(table([row]), flush=True)
     if args.output is not None:
-        args.output.write_text(page(rows, machine))
+        args.output.write_text(page(kept, machine))
 
 
 if __name__ == "__main__":

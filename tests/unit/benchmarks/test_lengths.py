@@ -1,10 +1,14 @@
 """The benchmark of open dimensions: its models, its tables. No test looks at a time."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from rich.console import Console
 
 from benchmarks.engines import REFERENCE, XRELAY
-from benchmarks.lengths import CASES, STATIC, Call, Result, table_of, tables
+from benchmarks.kept import DamagedRows, KeptRows
+from benchmarks.lengths import CASES, STATIC, Call, Result, result_of, table_of, tables
 
 RESULT = Result(
     "mlp_batches",
@@ -42,3 +46,22 @@ def test_tables_have_ratios_and_means():
     assert "| mlp_batches | 2 | 3 | 1.00 | 0.50 | 3.00 | 2.00 | 3.00 |" in text
     assert "| mlp_batches | 2 | 1 | 3.00 | 2.50 | 1.20 |" in text
     assert "Threads: 2. Geometric means: 1.41 times the time of static programs, 1.50 times" in text
+
+
+def test_rows_are_kept_from_run_to_run(tmp_path: Path):
+    path = tmp_path / "rows.jsonl"
+    first, second = replace(RESULT, threads=1), replace(RESULT, compiled=5.0)
+
+    def kept() -> KeptRows[Result]:
+        return KeptRows[Result].of(path, lambda each: (each.name, each.threads), result_of)
+
+    for each in (RESULT, first, second):
+        kept().add(each)
+    again = kept()
+    assert again.ordered(list(CASES)) == [first, second]
+    early, late = path.read_text().splitlines()
+    path.write_text(early.rpartition('"day"')[0] + '"day": "2026-01-02"}\n' + late + "\n")
+    assert kept().when().startswith("- measured from 2026-01-02 to 2")
+    path.write_text('{"name": "mlp"}\n')
+    with pytest.raises(DamagedRows, match="rows.jsonl:1: no row of this benchmark"):
+        kept()
