@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,7 +16,7 @@ from xrelay.frontends.onnx.errors import UnknownInputs
 from xrelay.runtime.arguments import few
 from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.signature import OpenTensor, TensorSpec, UnknownDimensions
-from xrelay.runtime.staged import AnyModel, StagedModel, Stages
+from xrelay.runtime.staged import AnyModel, Repeated, Rounds, StagedModel, Stages
 from xrelay.specialise import described, require_known_inputs
 from xrelay.transforms.rules.stages import UnknownSizes, find_cut
 from xrelay.transforms.rules.stages import stages as stages_of
@@ -100,7 +101,7 @@ def _staged_model(
     fixed: bool = False,
 ) -> StagedModel:
     """With `fixed`, inputs have the shapes that the stages are for, which may say more than the model does."""
-    first = compiled(stages.first)
+    first = _first(stages.first, signature.name, compiled)
     second = None if stages.second is None else compiled(stages.second)
     if fixed:
         known = {
@@ -112,6 +113,17 @@ def _staged_model(
         inputs = tuple(known.get(spec.name, spec) for spec in signature.inputs)
         signature = DynamicSignature(signature.name, inputs, signature.outputs)
     return StagedModel(signature, first, second, stages.parts)
+
+
+def _first(
+    model: ModelProto | ModuleOp | Rounds[ModelProto] | Rounds[ModuleOp],
+    name: str,
+    compiled: Whole,
+) -> AnyModel | Repeated:
+    """What computes the first stage of a model of some name."""
+    if not isinstance(model, Rounds):
+        return compiled(model)
+    return Repeated(name, replace(model, body=compiled(model.body)))
 
 
 def _open_tensor(spec: OpenTensor | TensorSpec) -> OpenTensor:

@@ -22,7 +22,7 @@ from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, Specialisatio
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
-from xrelay.runtime.signature import Named
+from xrelay.runtime.signature import Named, OpenTensor, TensorSpec
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,78 @@ ModelT = TypeVar("ModelT")
 
 
 @dataclass(frozen=True)
+class Carried:
+    """What a round hands to the next one."""
+
+    given: str
+    """The value that the first round takes, by its name around the loop."""
+    before: str
+    """What a round takes, by its name in the model of a round."""
+    after: str
+    """What it gives."""
+    result: str
+    """What the last round gives, by its name around the loop; empty where nothing takes it."""
+
+
+@dataclass(frozen=True)
+class Sliced:
+    """A tensor of which each round takes a slice."""
+
+    given: str
+    name: str
+    """The slice, in the model of a round."""
+    axis: int
+    backwards: bool
+    """Whether the first round takes the last slice."""
+
+    def of(self, array: Array, number: int) -> Array:
+        """What the round of a number takes."""
+        return np.take(array, -1 - number if self.backwards else number, self.axis)
+
+
+@dataclass(frozen=True)
+class Added:
+    """A tensor to which each round adds a slice."""
+
+    name: str
+    """The slice, in the model of a round."""
+    result: str
+    axis: int
+    backwards: bool
+    """Whether the last round adds the first slice."""
+
+
+@dataclass(frozen=True)
+class Rounds(Generic[ModelT]):
+    """A loop, each of whose rounds runs a model. Names are empty where there is no such value."""
+
+    body: ModelT
+    operands: tuple[OpenTensor, ...]
+    """What the loop and its rounds take of the values around it."""
+    constants: Mapping[str, Array]
+    """Those values around it that are stated in the model."""
+    limit: str
+    """So many rounds at most, by its name around the loop."""
+    condition: str
+    """Whether there is a first round."""
+    count: str
+    """The number of the round, in the model of a round."""
+    going: str
+    """The condition that a round takes, and in `goes_on` the one that it gives."""
+    goes_on: str
+    carried: tuple[Carried, ...]
+    sliced: tuple[Sliced, ...]
+    added: tuple[Added, ...]
+
+
+@dataclass(frozen=True)
 class Stages(Generic[ModelT]):
     """
     Two models, of which the second takes inputs of the whole, and results of the first. Names are those of the whole
     where the values are.
     """
 
-    first: ModelT
+    first: ModelT | Rounds[ModelT]
     second: ModelT | None
     """None where nothing is left to compute."""
     parts: Mapping[str, Part]
@@ -69,6 +134,81 @@ class StageSignature(Protocol):
 AnyModel: TypeAlias = "Model | PartitionedModel | DynamicModel | StagedModel"
 
 
+class Repeated:
+    """A loop as a stage."""
+
+    def __init__(self, name: str, rounds: Rounds[AnyModel]):
+        self.rounds = rounds
+        self.signature = DynamicSignature(name, rounds.operands, ())
+        self._outputs = {each.name: each for each in rounds.body.signature.outputs}
+
+    @property
+    def stages(self) -> tuple[Model | PartitionedModel | DynamicModel, ...]:
+        """The models that run one after the other in a round."""
+        body = self.rounds.body
+        return body.stages if isinstance(body, StagedModel) else (body,)
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """
+        What the loop gives, by names. After no round, tensors of slices have the lengths that the model states, 0 where it
+        states none.
+
+        Raises ModelError for scanned tensors of several lengths, and for rounds that add slices of several shapes.
+        """
+        rounds = self.rounds
+        known = {**rounds.constants, **inputs}
+        limit = known[rounds.limit].item() if rounds.limit else self._slices(known)
+        going = known[rounds.condition].reshape(()) if rounds.condition else np.array(True)
+        carried = {each.before: known[each.given] for each in rounds.carried}
+        slices: dict[str, list[Array]] = {each.name: [] for each in rounds.added}
+        number = 0
+        while going and (limit is None or number < limit):
+            scanned = {each.name: each.of(known[each.given], number) for each in rounds.sliced}
+            own = {rounds.count: np.array(number), rounds.going: going}
+            results = rounds.body.run(
+                _taken(rounds.body.signature, {**known, **own, **carried, **scanned})
+            )
+            carried = {each.before: results[each.after] for each in rounds.carried}
+            for name, parts in slices.items():
+                parts.append(results[name])
+            if rounds.goes_on:
+                going = results[rounds.goes_on].reshape(())
+            number += 1
+        found = {each.result: carried[each.before] for each in rounds.carried}
+        if not number:
+            # Results are the caller's, inputs are not.
+            found = {name: array.copy() for name, array in found.items()}
+        return found | {each.result: self._joined(each, slices[each.name]) for each in rounds.added}
+
+    def _slices(self, known: Mapping[str, Array]) -> int | None:
+        """As many rounds as scanned tensors have slices; None where there are none of these."""
+        lengths = {each.given: known[each.given].shape[each.axis] for each in self.rounds.sliced}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
+            raise ModelError(f"the tensors that a loop goes through have several lengths: {told}")
+        return next(iter(lengths.values()), None)
+
+    def _joined(self, added: Added, slices: Sequence[Array]) -> Array:
+        """The tensor that rounds have added slices to."""
+        shapes = list(dict.fromkeys(each.shape for each in slices))
+        if len(shapes) > 1:
+            told = f"{list(shapes[0])} and {list(shapes[1])}"
+            raise ModelError(
+                f"rounds of a loop add slices of several shapes to '{added.result}': {told}"
+            )
+        if slices:
+            return np.stack(slices[::-1] if added.backwards else slices, added.axis)
+        stated = self._outputs[added.name]
+        dims = () if isinstance(stated, TensorSpec) else stated.dims or ()
+        shape = (
+            list(stated.shape)
+            if isinstance(stated, TensorSpec)
+            else [0 if isinstance(dim, str) else dim for dim in dims]
+        )
+        shape.insert(added.axis if added.axis >= 0 else len(shape) + 1 + added.axis, 0)
+        return np.empty(shape, stated.dtype)
+
+
 class StagedModel:
     """
     A model that runs as two, of which the second takes results of the first whose sizes the first finds out. `run` may be
@@ -78,7 +218,7 @@ class StagedModel:
     def __init__(
         self,
         signature: DynamicSignature,
-        first: AnyModel,
+        first: AnyModel | Repeated,
         second: AnyModel | None,
         parts: Mapping[str, Part],
     ):
@@ -98,7 +238,7 @@ class StagedModel:
         return tuple(
             stage
             for side in sides
-            for stage in (side.stages if isinstance(side, StagedModel) else (side,))
+            for stage in (side.stages if isinstance(side, StagedModel | Repeated) else (side,))
         )
 
     @property

@@ -52,11 +52,20 @@ class UnsupportedNode(Exception):
     """
 
 
-class UnknownValue(UnsupportedNode):
+class DependsOnData(UnsupportedNode):
+    """A converter refuses a node for nothing but sizes, or numbers of rounds, that depend on inputs of the graph: `inside` its bodies or not."""
+
+    def __init__(self, reason: str, *, inside: bool = False):
+        super().__init__(reason)
+        self.inside = inside
+
+
+class UnknownValue(DependsOnData):
     """
     A converter needs the elements of an operand that depends on inputs of the graph. With `decides_sizes` the
     operand is data, whose elements decide about the size of a result; else it is a shape, an axis, a number. With
-    `takes_branch` it is a condition: what bodies of the node ask for, they may not once it is known.
+    `takes_branch` it is a condition: what bodies of the node ask for, they may not once it is known. With `takes_rounds`
+    it is what a loop takes, each of whose rounds may be a run of a model.
     """
 
     def __init__(
@@ -66,10 +75,12 @@ class UnknownValue(UnsupportedNode):
         *,
         decides_sizes: bool = False,
         takes_branch: bool = False,
+        takes_rounds: bool = False,
     ):
         super().__init__(reason)
         self.value = value
         self.decides_sizes, self.takes_branch = decides_sizes, takes_branch
+        self.takes_rounds = takes_rounds
 
 
 class UnknownOperand(Exception):

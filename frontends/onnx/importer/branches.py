@@ -1,6 +1,7 @@
 """Models in which something is known: the nodes of a branch in the place of the If that takes it, constants in that of inputs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
@@ -19,7 +20,7 @@ def with_branches(model: ModelProto, taken: Mapping[int, bool]) -> ModelProto:
         if number in taken:
             which = "then_branch" if taken[number] else "else_branch"
             branch = next(each.g for each in graph_attributes(node) if each.name == which)
-            _insert(made.graph, branch, node.output, used)
+            insert(made.graph, branch, node.output, partial(unused, used=used))
         else:
             made.graph.node.append(node)
     return made
@@ -45,11 +46,17 @@ def given_tensor(value: ValueInfoProto, given: InputValue) -> TensorProto:
     return helper.make_tensor(value.name, code, given.shape, given.content, raw=True)
 
 
-def _insert(
-    graph: GraphProto, branch: GraphProto, results: Sequence[str], used: set[str | bytes]
-) -> None:
-    """Adds the nodes of a branch to a graph, under names that nothing has; its outputs are `results`."""
-    new = {name: _unused(name, used) for name in _defined(branch)}
+def insert(
+    graph: GraphProto,
+    branch: GraphProto,
+    results: Sequence[str],
+    unused: Callable[[str], str],
+) -> dict[str, str]:
+    """
+    Adds the nodes of a branch, or of another body, to a graph, under names that nothing has; its outputs are `results`.
+    Returns the new names of the values that are its own.
+    """
+    new = {name: unused(name) for name in _defined(branch)}
     computed = {name for node in branch.node for name in node.output}
     # Graphs within the branch may have values of their own under the names of the results.
     taken = {name for node in branch.node for name in _defined_within(node)}
@@ -70,6 +77,7 @@ def _insert(
         source = new.get(output.name, output.name)
         if name and source != name:
             graph.node.append(helper.make_node("Identity", [source], [name]))
+    return new
 
 
 def _defined(graph: GraphProto) -> Iterator[str]:
@@ -88,7 +96,8 @@ def _defined_within(node: NodeProto) -> Iterator[str]:
             yield from _defined_within(inner)
 
 
-def _unused(name: str, used: set[str | bytes]) -> str:
+def unused(name: str, used: set[str | bytes]) -> str:
+    """A name that is not in use yet, and is from now on."""
     while name in used:
         name += "_"
     used.add(name)

@@ -21,17 +21,15 @@ from xdsl.ir import OpResult, SSAValue
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import UnknownValue
 from xrelay.frontends.onnx.importer.bounded import BOUNDED, DOMAIN, Bounded, Kind
-from xrelay.frontends.onnx.importer.branches import given_tensor
-from xrelay.frontends.onnx.importer.functions import (
-    captured_names,
-    default_domain,
-    graph_attributes,
-)
+from xrelay.frontends.onnx.importer.branches import given_tensor, unused
+from xrelay.frontends.onnx.importer.functions import default_domain, used_names
+from xrelay.frontends.onnx.importer.inputs import described_ports
+from xrelay.frontends.onnx.importer.rounds import round_of
 from xrelay.frontends.onnx.importer.scope import Scope
 from xrelay.frontends.onnx.messages import names
 from xrelay.frontends.onnx.narrow import NARROW
 from xrelay.frontends.onnx.tensors import data_type_of, loaded_tensor
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.runtime.signature import InputValue
 from xrelay.runtime.staged import Stages
 
@@ -71,6 +69,9 @@ class Cutter:
         operands = self.cut_at(failed)
         if operands is None:
             return None
+        loops = [node for node, error in failed if error.takes_rounds]
+        if loops and not operands and not any(has_bound(node) for node, _ in failed):
+            return self._rounds(loops[0])
         bounded: dict[int, Bounded] = {}
         first = [self.scope.producers[next(filter(None, node.output))] for node, _ in failed]
         for number, (node, _) in zip(first, failed, strict=True):
@@ -82,27 +83,27 @@ class Cutter:
     def cut_at(self, failed: Sequence[tuple[NodeProto, UnknownValue]]) -> set[str] | None:
         """
         The computed operands that decide about nodes without a bound; None where a cut is no way on, as for what only inputs
-        of the graph decide about in the body of a node.
+        of the graph decide about in the body of a node. A loop whose rounds are to be runs of a model waits for all that it takes.
         """
         operands: set[str] = set()
         for node, error in failed:
             if has_bound(node):
                 continue
+            if error.takes_rounds:
+                operands |= self._computed(node)
+                continue
             deciding = self._deciding(node, error.value)
             if not deciding:
                 return None
             operands |= deciding - self.inputs.keys()
-        return operands if operands or any(has_bound(node) for node, _ in failed) else None
+        is_way = any(has_bound(node) or error.takes_rounds for node, error in failed)
+        return operands if operands or is_way else None
 
     # What converters of nodes with a bound ask for.
 
     def unused(self, beginning: str) -> str:
         """A name that is not in use yet."""
-        name = beginning
-        while name in self._names:
-            name += "_"
-        self._names.add(name)
-        return name
+        return unused(beginning, self._names)
 
     def kind(self, name: str) -> Kind:
         """The element type and the dimensions of a tensor; those are unknown where they may be others at the next call."""
@@ -120,13 +121,23 @@ class Cutter:
 
     # The cut.
 
+    def _operands(self, node: NodeProto) -> dict[str, SSAValue]:
+        """The operands of a node, with those of graphs in it, that are no constants."""
+        found = {name: self.scope.values.get(name) for name in used_names(node)}
+        return {
+            name: value
+            for name, value in found.items()
+            if value is not None and not self.scope.shared.builder.is_constant(value)
+        }
+
+    def _computed(self, loop: NodeProto) -> set[str]:
+        """What a loop takes of other nodes: values that are sizes, too, as they may be others at the next call."""
+        own = {name for name in loop.input if name and not self._is_stated(name)}
+        return own.union(self._operands(loop)) - self.inputs.keys()
+
     def _deciding(self, node: NodeProto, value: SSAValue) -> set[str]:
         """The operands of a node, no constants, that decide about a value that its converter asks for."""
-        operands: dict[SSAValue, str] = {}
-        for name in used_names(node):
-            found = self.scope.values.get(name)
-            if found is not None and not self.scope.shared.builder.is_constant(found):
-                operands[found] = name
+        operands = {operand: name for name, operand in self._operands(node).items()}
         seen, stack, deciding = {value}, [value], set[str]()
         while stack:
             each = stack.pop()
@@ -159,10 +170,7 @@ class Cutter:
         before = [node for n, node in enumerate(self.graph.node) if n not in behind]
         after = [self.graph.node[number] for number in sorted(behind - bounded.keys())]
         shared = [
-            node
-            for node in before
-            if operands.isdisjoint(node.output)
-            and all(map(self._is_constant, filter(None, node.output)))
+            node for node in before if operands.isdisjoint(node.output) and self._shared(node)
         ]
         after += [node for each in bounded.values() for node in each.second]
         outputs = [output.name for output in self.graph.output]
@@ -192,6 +200,49 @@ class Cutter:
         if first is None or second is None:
             return None
         return Stages(first, second, parts)
+
+    def _rounds(self, loop: NodeProto) -> Stages[ModelProto] | None:
+        """A loop that takes nothing that is computed, and a model of all other nodes."""
+        one = round_of(loop, self, self.base_dir)
+        if one is None:
+            return None
+        self.kinds.update(one.kinds)
+        constants = [node for node in self.graph.node if node is not loop and self._shared(node)]
+        nodes, taken = self._needed([each.name for each in one.outputs], [*constants, *one.nodes])
+        body = self._model("round", nodes, taken, one.outputs)
+        around = [*filter(None, loop.input), *(name for name in taken if name not in one.kinds)]
+        around = [name for name in dict.fromkeys(around) if not self._is_stated(name)]
+        late = {name for name in loop.output}
+        stated = [
+            each
+            for each in self.graph.output
+            if each.name not in late and each.name not in self.inputs
+        ]
+        others = [node for node in self.graph.node if node is not loop]
+        nodes, taken = self._needed([each.name for each in stated], others)
+        second = self._model("second", nodes, taken, stated) if stated else None
+        if body is None or stated and second is None or not all(map(self._is_tensor, around)):
+            return None
+        constants: dict[str, Array] = {}
+        for name in filter(self._is_stated, loop.input):
+            value = self.scope.values[name]
+            array = None if value is None else self.scope.shared.builder.known(value)
+            if array is None:
+                return None
+            constants[name] = array
+        operands, _ = described_ports([self._input(name) for name in around], ())
+        return Stages(one.rounds(body, operands, constants), second, {})
+
+    def _is_stated(self, name: str) -> bool:
+        """Whether a value is an initializer, or what a Constant node states."""
+        number = self.scope.producers.get(name)
+        node = None if number is None else self.graph.node[number]
+        is_stated = node is not None and node.op_type == "Constant"
+        return name in self.scope.initializers or is_stated
+
+    def _shared(self, node: NodeProto) -> bool:
+        """Whether a node computes constants alone, which each model does that needs them."""
+        return all(map(self._is_constant, filter(None, node.output)))
 
     def _is_constant(self, name: str) -> bool:
         """Whether a value is computed, and depends on constants and shapes alone."""
@@ -273,10 +324,3 @@ class Cutter:
         if name in self.kinds:
             return ValueInfoProto(name=name)
         return helper.make_tensor_value_info(name, self.kind(name)[0], None)
-
-
-def used_names(node: NodeProto) -> Iterator[str]:
-    """The names that a node uses, with those that graphs in it take from around them."""
-    yield from filter(None, node.input)
-    for attribute in graph_attributes(node):
-        yield from captured_names(attribute.g)

@@ -202,6 +202,13 @@ def captured_names(graph: GraphProto) -> Iterator[str]:
     yield from (name for name in used if name and name not in defined)
 
 
+def used_names(node: NodeProto) -> Iterator[str]:
+    """The names that a node uses, with those that graphs in it take from around them."""
+    yield from filter(None, node.input)
+    for attribute in graph_attributes(node):
+        yield from captured_names(attribute.g)
+
+
 def graph_attributes(node: NodeProto) -> Iterator[AttributeProto]:
     """The attributes of a node that are graphs."""
     return (each for each in node.attribute if each.type == AttributeProto.GRAPH)

@@ -35,9 +35,14 @@ from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import element_count, is_integer_type, is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import Cut, OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.branches import with_branches, with_constants
-from xrelay.frontends.onnx.importer.cutting import Cutter, used_names
+from xrelay.frontends.onnx.importer.cutting import Cutter
 from xrelay.frontends.onnx.importer.folding import arguments_of
-from xrelay.frontends.onnx.importer.functions import default_domain, functions_by_key, operator_sets
+from xrelay.frontends.onnx.importer.functions import (
+    default_domain,
+    functions_by_key,
+    operator_sets,
+    used_names,
+)
 from xrelay.frontends.onnx.importer.inputs import (
     described_ports,
     input_types,

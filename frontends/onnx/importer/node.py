@@ -1,6 +1,6 @@
 """What a converter sees of an ONNX node: attributes, operands, and a way to emit relay ops."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -393,6 +393,14 @@ class Node:
     def unrolls(self) -> bool:
         """Whether loops become their rounds wherever that can be: the program goes where there are no loops."""
         return self._builder.unrolls
+
+    def varying(self, names: Iterable[str]) -> SSAValue | None:
+        """The first of some values, by their names around the node, that depends on inputs of the graph."""
+        values = map(self._operands.get, names)
+        varying = (
+            each for each in values if each is not None and not self._builder.is_constant(each)
+        )
+        return next(varying, None)
 
     @property
     def copies(self) -> int:

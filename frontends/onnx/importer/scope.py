@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from xrelay.frontends.onnx.errors import (
     BodiesTooDeep,
+    DependsOnData,
     OnnxImportError,
     ProgramTooLarge,
     UnknownOperand,
@@ -107,6 +108,8 @@ class Scope:
         """The nodes that ask for elements of values that are not constant."""
         self.refused: list[NodeProto] = []
         """The nodes that are not supported."""
+        self._only_data = True
+        """Whether they are so for nothing but what depends on inputs of the graph."""
         self._missing: dict[str, str] = {}
         """The problem with each output that no converter computes, until something uses it."""
         self._finished: set[int] = set()
@@ -207,10 +210,11 @@ class Scope:
             pass
         except UnsupportedNode as error:
             if isinstance(error, UnknownValue):
-                if error.takes_branch:
+                if error.takes_branch or error.takes_rounds:
                     del self.shared.unknown[asked:]
                 self.shared.unknown.append(error)
                 self.failed.append((proto, error))
+            self._only_data &= isinstance(error, DependsOnData)
             self.refused.append(proto)
             self.problems.append(self._problem(proto, str(error)))
         except BodiesTooDeep as error:
@@ -279,7 +283,7 @@ class Scope:
         scope = Scope(body, self.shared, self, label + "/")
         values = scope.compute(body.outputs)
         if scope.problems:
-            raise UnsupportedNode("in its body, " + few(scope.problems, "; "))
+            raise scope.refusal("in its body, " + few(scope.problems, "; "))
         outputs = [value for value in values if value is not None]
         if len(outputs) < len(values):
             raise UnknownOperand
@@ -315,8 +319,13 @@ class Scope:
             f"opset {self.opsets.get(domain, 'unknown')}: {reason}"
         )
 
+    def refusal(self, reason: str) -> UnsupportedNode:
+        """What the node whose body this is is refused with."""
+        return DependsOnData(reason, inside=True) if self._only_data else UnsupportedNode(reason)
+
     def _report_missing(self, name: str) -> None:
         if name in self._missing:
+            self._only_data = False
             self.problems.append(self._missing.pop(name))
 
 

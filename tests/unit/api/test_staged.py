@@ -294,19 +294,6 @@ def test_elements_that_are_given() -> None:
     np.testing.assert_array_equal(found["z"], [1, 2])
 
 
-def test_sizes_in_loops_are_refused() -> None:
-    model = parsed(
-        """loops (float[4] x, int64 n, bool go) => (float s) {
-          zero = Constant <value_float = 0.0> ()
-          s = Loop (n, go, zero) <body = body (int64 i, bool c, float t) => (bool d, float u) {
-            p = NonZero(x)  r = Cast <to = 1> (p)  v = ReduceSum <keepdims = 0> (r)  u = Add(t, v)  d = Identity(c)
-          }>
-        }"""
-    )
-    with pytest.raises(xrelay.OnnxImportError, match="xrelay.interpret"):
-        xrelay.compile(model, cache=False)
-
-
 def test_sizes_in_functions_of_the_model() -> None:
     model = parser.parse_model(
         """<ir_version: 8, opset_import: ["" : 17, "own" : 1]> calls (float[3, 4] x) => (float[n] y) {

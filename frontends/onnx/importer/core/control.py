@@ -12,7 +12,12 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import element_count, is_tensor_type
-from xrelay.frontends.onnx.errors import OnnxImportError, UnknownValue, UnsupportedNode
+from xrelay.frontends.onnx.errors import (
+    DependsOnData,
+    OnnxImportError,
+    UnknownValue,
+    UnsupportedNode,
+)
 from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, scan_parts
 from xrelay.frontends.onnx.importer.core.looping import (
     counted_loop,
@@ -21,7 +26,7 @@ from xrelay.frontends.onnx.importer.core.looping import (
     tested_loop,
 )
 from xrelay.frontends.onnx.importer.core.unrolling import unrolled_loop, unrolled_scan
-from xrelay.frontends.onnx.importer.functions import graph_attributes
+from xrelay.frontends.onnx.importer.functions import graph_attributes, used_names
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 MOST_UNROLLED = 128
@@ -123,7 +128,11 @@ def _copied(way: Way, rounds: int) -> Way:
 
 
 def first_possible(node: Node, ways: Sequence[Way]) -> Sequence[SSAValue]:
-    """The outputs by the first way that takes the node."""
+    """
+    The outputs by the first way that takes the node.
+
+    Raises UnknownValue where what is not known in time is all that is in the way: an operand, or what a round makes.
+    """
     errors: list[UnsupportedNode] = []
     for way in ways:
         try:
@@ -131,9 +140,14 @@ def first_possible(node: Node, ways: Sequence[Way]) -> Sequence[SSAValue]:
         except UnsupportedNode as error:
             errors.append(error)
     reason = "; ".join(dict.fromkeys(map(str, errors)))
-    for error in errors:
-        if isinstance(error, UnknownValue):
-            raise UnknownValue(reason, error.value, decides_sizes=error.decides_sizes)
+    dependent = [error for error in errors if isinstance(error, DependsOnData)]
+    if not any(error.inside for error in dependent):
+        for error in dependent:
+            if isinstance(error, UnknownValue):
+                raise UnknownValue(reason, error.value, decides_sizes=error.decides_sizes)
+    value = node.varying(used_names(node.proto))
+    if dependent and value is not None:
+        raise UnknownValue(reason, value, decides_sizes=True, takes_rounds=True)
     raise UnsupportedNode(reason)
 
 

@@ -6,7 +6,7 @@ from onnx import GraphProto, numpy_helper
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.shapes import normalize_axis
-from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
 from xrelay.frontends.onnx.importer.node import Node
 
 
@@ -27,7 +27,7 @@ def scan_parts(node: Node) -> ScanParts:
     """
     The parts of a Scan.
 
-    Raises OnnxImportError for numbers that do not fit each other, UnsupportedNode for no rounds.
+    Raises OnnxImportError for numbers that do not fit each other, DependsOnData for no rounds.
     """
     body, count = node.graph("body"), node.integer("num_scan_inputs")
     states = node.input_count - count
@@ -52,7 +52,7 @@ def scan_parts(node: Node) -> ScanParts:
         raise OnnxImportError(f"the scanned axes have the lengths {sorted(lengths)}")
     (rounds,) = lengths
     if not rounds:
-        raise UnsupportedNode("it makes no round, and the shape of what rounds add is not known")
+        raise DependsOnData("it makes no round, and the shape of what rounds add is not known")
     return ScanParts(
         body,
         rounds,

@@ -26,7 +26,7 @@ from xrelay.dialects.shapes import element_count, normalize_axis
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
-from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
 from xrelay.frontends.onnx.importer.core.loop_inputs import scan_parts, single
 from xrelay.frontends.onnx.importer.node import Node
 from xrelay.frontends.onnx.importer.sizes import require_size
@@ -53,7 +53,7 @@ def counted_loop(node: Node) -> Sequence[SSAValue]:
     else:
         rounds, end = None, node.add(arith.IndexCastOp(number(node, node.input(0), i64), INDEX))
     if added and not rounds:
-        raise UnsupportedNode(
+        raise DependsOnData(
             "input 0 ('M') is not a constant, and the shape of what rounds add depends on it"
             if rounds is None
             else "it makes no round, and the shape of what rounds add is not known"
@@ -96,7 +96,7 @@ def tested_loop(node: Node) -> Sequence[SSAValue]:
     initial = [node.input(position) for position in range(2, node.input_count)]
     require_outputs(node, len(body.output), 1 + len(initial))
     if len(body.output) > 1 + len(initial):
-        raise UnsupportedNode(
+        raise DependsOnData(
             "how many rounds it makes is computed, and the shape of what rounds add depends on it"
         )
     zero = constant(node, 0, i64)
@@ -170,10 +170,10 @@ def require_outputs(node: Node, found: int, least: int) -> None:
 
 
 def require_types(before: Sequence[SSAValue], after: Sequence[SSAValue]) -> None:
-    """Raises UnsupportedNode where a round changes the type of what it carries."""
+    """Raises DependsOnData where a round changes the type of what it carries."""
     for position, (old, new) in enumerate(zip(before, after, strict=True)):
         if old.type != new.type:
-            raise UnsupportedNode(
+            raise DependsOnData(
                 f"a round makes {new.type} of its carried value {position}, which is {old.type} before"
             )
 

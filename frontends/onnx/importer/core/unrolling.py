@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp
-from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
 from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, scan_parts, single
 from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import Node
@@ -51,10 +51,10 @@ def unrolled_loop(node: Node) -> Sequence[SSAValue]:
         if limit is None or rounds < limit:
             known = node.known_value(condition)
             if known is None:
-                raise UnsupportedNode(f"its condition is not a constant after round {rounds}")
+                raise DependsOnData(f"its condition is not a constant after round {rounds}")
             carries_on = bool(known.item())
     if added and not rounds:
-        raise UnsupportedNode("it makes no round, and the shape of what rounds add is not known")
+        raise DependsOnData("it makes no round, and the shape of what rounds add is not known")
     return [*carried, *(joined(node, parts, 0) for parts in added)]
 
 
@@ -88,9 +88,9 @@ def unrolled_scan(node: Node) -> Sequence[SSAValue]:
 def require_few(node: Node, rounds: int) -> None:
     """Refuses loops that would become too large."""
     if rounds > MAX_ROUNDS:
-        raise UnsupportedNode(f"it makes more than {MAX_ROUNDS} rounds, and loops are unrolled")
+        raise DependsOnData(f"it makes more than {MAX_ROUNDS} rounds, and loops are unrolled")
     if node.operation_count > MAX_OPERATIONS:
-        raise UnsupportedNode(
+        raise DependsOnData(
             f"loops are unrolled, which makes more than {MAX_OPERATIONS} operations"
         )
 
@@ -98,7 +98,7 @@ def require_few(node: Node, rounds: int) -> None:
 def require_small(node: Node, operations: int, rounds: int) -> None:
     """Refuses a loop that would become too large, by what its first round made, inner loops included."""
     if operations * rounds > MAX_OPERATIONS:
-        raise UnsupportedNode(
+        raise DependsOnData(
             f"loops are unrolled, and its {rounds} rounds of {operations} operations make "
             f"{operations * rounds}, more than {MAX_OPERATIONS}"
         )

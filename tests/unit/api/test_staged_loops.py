@@ -1,0 +1,322 @@
+"""Loops whose rounds have sizes that depend on data: each round runs a model, against onnxruntime."""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, numpy_helper, parser
+from onnx_models import agree, masks, parsed
+
+import xrelay
+from xrelay.runtime.errors import ModelError
+from xrelay.runtime.staged import Added, Repeated, Rounds, StagedModel
+from xrelay.tools.cli import main
+
+Inputs = dict[str, Any]
+ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+NUMBERS_OF_ROWS = """m (float[n, 3] x) => (float[3] y, int64[k] counts) {
+    limit = Constant <value_int = 4> ()
+    go = Constant <value = bool {1}> ()
+    start = Constant <value_floats = [0.0, 1.0, 2.0]> ()
+    y, counts = Loop (limit, go, start) <body = b (int64 i, bool c, float[3] s) => (bool d, float[3] t, int64 count) {
+        f = Cast <to = 1> (i)
+        moved = Sub(x, f)
+        positive = Relu(moved)
+        places = NonZero(positive)
+        count = Size(places)
+        rows = Transpose(places)
+        some = GatherND(x, rows)
+        total = ReduceSum <keepdims = 0> (some)
+        t = Add(s, total)
+        d = Identity(c)
+    }>
+}"""
+ROUNDS_BY_A_CONDITION = """m (float[3] x) => (float[3] y, float[k, 3] all, int64 steps) {
+    go = Constant <value = bool {1}> ()
+    zero = Constant <value_int = 0> ()
+    y, steps, all = Loop ("", go, x, zero) <body = b (int64 i, bool c, float[3] s, int64 n) => (bool d, float[3] t, int64 m, float[3] u) {
+        half = Constant <value_float = 0.5> ()
+        t = Mul(s, half)
+        u = Identity(t)
+        one = Constant <value_int = 1> ()
+        m = Add(n, one)
+        top = ReduceMax <keepdims = 0> (t)
+        limit = Constant <value_float = 0.1> ()
+        d = Greater(top, limit)
+    }>
+}"""
+"""Nothing but the number of rounds depends on data, and the shape of what they add."""
+GROWTH = """m (float[n] x) => (float[k] y) {
+    there = NonZero(x)
+    trips = Size(there)
+    go = Constant <value = bool {1}> ()
+    y = Loop (trips, go, x) <body = b (int64 i, bool c, float[m] s) => (bool d, float[l] t) {
+        f = Cast <to = 1> (i)
+        axis = Constant <value_ints = [0]> ()
+        last = Unsqueeze(f, axis)
+        t = Concat <axis = 0> (s, last)
+        d = Identity(c)
+    }>
+}"""
+NESTED = """m (float[n, 3] x) => (float[k, 3] y, int64 total) {
+    shape = Shape <start = 0, end = 1> (x)
+    rows = Squeeze(shape)
+    zero = Constant <value_int = 0> ()
+    from = Constant <value_ints = [0]> ()
+    none = Slice(x, from, from, from)
+    go = Constant <value = bool {1}> ()
+    y, total = Loop (rows, go, none, zero) <body = outer (int64 i, bool c, float[m, 3] s, int64 t) => (bool d, float[l, 3] u, int64 v) {
+        row = Gather(x, i)
+        there = NonZero(row)
+        count = Size(there)
+        yes = Constant <value = bool {1}> ()
+        u, v = Loop (count, yes, s, t) <body = inner (int64 j, bool e, float[m, 3] p, int64 q) => (bool f, float[l, 3] r, int64 w) {
+            axis = Constant <value_ints = [0]> ()
+            last = Unsqueeze(row, axis)
+            r = Concat <axis = 0> (p, last)
+            one = Constant <value_int = 1> ()
+            w = Add(q, one)
+            f = Identity(e)
+        }>
+        d = Identity(c)
+    }>
+}"""
+"""The inner loop repeats each row as often as it has elements that are not 0."""
+SCAN = """m (float[n, 3] x) => (float[3] y, float[n, 3] z, int64 w) {
+    start = Constant <value_floats = [0.0, 0.0, 0.0]> ()
+    y, z = Scan <num_scan_inputs = 1, scan_input_directions = [1], scan_output_directions = [1],
+        body = b (float[3] s, float[3] row) => (float[3] t, float[3] u) {
+            there = NonZero(row)
+            places = Transpose(there)
+            some = GatherND(row, places)
+            total = ReduceSum <keepdims = 0> (some)
+            t = Add(s, total)
+            u = Mul(t, row)
+        }
+    > (start, x)
+    places = NonZero(z)
+    w = Size(places)
+}"""
+"""The second stage has sizes that depend on data, too."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [NUMBERS_OF_ROWS, NESTED, SCAN],
+    ids=["constant rounds", "nested", "scan"],
+)
+def test_rounds_on_rows(text: str) -> None:
+    """One model serves several numbers of rows, also none."""
+    model = parsed(text)
+    compiled = xrelay.compile(model, cache=False)
+    for x in (ROWS, ROWS[:2], -ROWS, *masks(3, 3)):
+        agree(model, compiled, {"x": x}, 1e-5)
+    if text is not SCAN:  # onnxruntime refuses a scan of nothing.
+        agree(model, compiled, {"x": ROWS[:0]}, 1e-5)
+
+
+@pytest.mark.parametrize("text", [ROUNDS_BY_A_CONDITION, GROWTH], ids=["condition", "growth"])
+def test_rounds_on_a_vector(text: str) -> None:
+    model = parsed(text)
+    compiled = xrelay.compile(model, cache=False)
+    vectors = [[1, 2, 3], [100, 0, 3], [-1, -2, 0], [0, 0, 0]]
+    for x in vectors:
+        agree(model, compiled, {"x": np.array(x, np.float32)})
+
+
+def test_no_round() -> None:
+    """What is carried is a copy of what was given, and what rounds add has the lengths that are stated, and 0 for others."""
+    model = parsed(ROUNDS_BY_A_CONDITION.replace("bool {1}", "bool {0}"))
+    compiled = xrelay.compile(model, cache=False)
+    x = np.array([1, 2, 3], np.float32)
+    agree(model, compiled, {"x": x})
+    found = compiled.run({"x": x})
+    found["y"][:] = 0
+    assert found["all"].shape == (0, 3) and x[0] == 1
+
+
+def test_what_is_around_a_loop() -> None:
+    """Values before it, that it takes from around it, and behind it; outputs of it that nothing takes; the same in a function."""
+    text = """(float[n, 3] x) => (float[n, 3] y, float[3] z) {
+        scaled = Mul(x, x)
+        limit = Constant <value_int = 3> ()
+        nothing = Constant <value = bool {1}> ()
+        first = Constant <value_ints = [0]> ()
+        start = ReduceSum <keepdims = 0> (scaled, first)
+        a, b = Loop (limit, nothing, start, limit) <body = b (int64 i, bool c, float[3] s, int64 n) => (bool d, float[3] t, int64 m) {
+            f = Cast <to = 1> (i)
+            large = Greater(scaled, f)
+            there = NonZero(large)
+            places = Transpose(there)
+            some = GatherND(scaled, places)
+            top = ReduceSum <keepdims = 0> (some)
+            t = Sub(s, top)
+            m = Size(places)
+            d = Identity(c)
+        }>
+        y = Add(scaled, a)
+        z = Relu(start)
+    }"""
+    whole = parsed(f"m {text}")
+    head = '<ir_version: 8, opset_import: ["" : 17, "own" : 1]> '
+    calls = "m (float[n, 3] x) => (float[n, 3] y, float[3] z) { y, z = own.f(x) } "
+    function = '<domain: "own", opset_import: ["" : 17]> f (x) => (y, z) {' + text.partition("{")[2]
+    models = [whole, parser.parse_model(head + calls + function)]
+    for model in models:
+        compiled = xrelay.compile(model, cache=False)
+        for x in (ROWS, ROWS[:1], np.zeros((2, 3), np.float32)):
+            agree(whole, compiled, {"x": x}, 1e-5)
+
+
+def test_a_loop_in_a_branch() -> None:
+    loops = GROWTH.partition("=> ")[2].replace("y = Loop", "r = Loop").replace("[k] y", "[k] r")
+    model = parsed(
+        f"""m (bool c, float[n] x) => (float[k] y) {{
+            y = If (c) <
+                then_branch = loops () => {loops},
+                else_branch = other () => (float[k] w) {{ w = Neg(x) }}
+            >
+        }}"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for taken in (True, False):
+        agree(model, compiled, {"c": np.array(taken), "x": np.array([1, 0, 2], np.float32)})
+
+
+def test_stages_of_rounds() -> None:
+    """A model of known shapes is one loop, whose round is one program; its stages cannot be saved as one."""
+    compiled = xrelay.compile(parsed(ROUNDS_BY_A_CONDITION), cache=False)
+    assert isinstance(compiled, StagedModel) and isinstance(compiled.first, Repeated)
+    assert len(compiled.stages) == 1 and "1 stage" in repr(compiled)
+    with pytest.raises(ModelError, match="sizes that depend on data"):
+        compiled.save("x.so")
+
+
+def test_rounds_without_end() -> None:
+    """Ctrl-C ends them, and the model can be used afterwards."""
+    endless = """m (float[3] x, bool go) => (float[k, 3] all) {
+        all = Loop ("", go) <body = b (int64 i, bool c) => (bool d, float[3] t) {
+            there = NonZero(x)
+            f = Cast <to = 1> (there)
+            top = ReduceMax <keepdims = 0> (f)
+            t = Add(x, top)
+            d = Identity(c)
+        }>
+    }"""
+    model = parsed(endless)
+    compiled = xrelay.compile(model, cache=False)
+    x = np.array([1, 0, 2], np.float32)
+    compiled.run({"x": x, "go": np.array(False)})
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            compiled.run({"x": x, "go": np.array(True)})
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert compiled.run({"x": x, "go": np.array(False)})["all"].shape == (0, 3)
+
+
+def test_rounds_that_do_not_fit() -> None:
+    """Slices of several shapes have no common tensor."""
+    model = parsed(
+        """m (float[4] x) => (float[k, l] all) {
+            limit = Constant <value_int = 3> ()
+            all = Loop (limit, "") <body = b (int64 i, bool c) => (bool d, float[l] t) {
+                f = Cast <to = 1> (i)
+                large = Greater(x, f)
+                t = Compress(x, large)
+                d = Identity(c)
+            }>
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    with pytest.raises(ModelError, match=r"slices of several shapes to 'all': \[3\] and \[2\]"):
+        compiled.run({"x": np.array([1, 2, 0, 3], np.float32)})
+    found = compiled.run({"x": np.array([9, 0, 8, 0], np.float32)})
+    np.testing.assert_array_equal(found["all"], [[9, 8]] * 3)
+
+
+def test_what_rounds_cannot_be() -> None:
+    """Rounds with operators that are not supported are refused at once."""
+    unsupported = parsed(NUMBERS_OF_ROWS.replace("places = NonZero", "places = Unheard"))
+    with pytest.raises(xrelay.OnnxImportError, match="Unheard") as refused:
+        xrelay.compile(unsupported, cache=False, shapes={"n": 4})
+    assert "in stages" not in str(refused.value)
+
+
+def test_axes_of_scans() -> None:
+    """Slices of other axes than the first, and several scanned tensors."""
+    model = parsed(
+        """m (float[2, n] x, float[n, 3] w) => (float[3, n] y) {
+            y = Scan <num_scan_inputs = 2, scan_input_axes = [1, 0], scan_output_axes = [1],
+                body = b (float[2] p, float[3] q) => (float[3] r) {
+                    there = NonZero(p)
+                    f = Cast <to = 1> (there)
+                    s = ReduceSum <keepdims = 0> (f)
+                    r = Add(q, s)
+                }
+            > (x, w)
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for n in (1, 3, 5):
+        x = np.arange(2 * n, dtype=np.float32).reshape(2, n) % 3
+        agree(model, compiled, {"x": x, "w": np.ones((n, 3), np.float32)})
+    with pytest.raises(ModelError):
+        compiled.run({"x": x, "w": np.ones((4, 3), np.float32)})
+
+
+def test_run_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`xrelay run` verifies stages of rounds against the interpreter."""
+    path = tmp_path / "loop.onnx"
+    onnx.save(parsed(NUMBERS_OF_ROWS), path)
+    assert main(["run", str(path), "--shape", "x=4,3", "--seed", "1", "--verify"]) == 0
+    assert "counts" in capsys.readouterr().out
+
+
+def test_weights_of_a_round(tmp_path: Path) -> None:
+    """Initializers of the body, and of the graph around it, one of them in a file of its own."""
+    model: ModelProto = parsed(
+        """m (float[4] x) => (float[4] y) {
+            limit = Constant <value_int = 2> ()
+            y = Loop (limit, "", start) <body = b (int64 i, bool c, float[4] s) => (bool d, float[4] t) {
+                there = NonZero(x)
+                f = Cast <to = 1> (there)
+                top = ReduceMax <keepdims = 0> (f)
+                scaled = Mul(inner, top)
+                more = Add(scaled, outer)
+                t = Add(s, more)
+                d = Identity(c)
+            }>
+        }"""
+    )
+    numbers = np.arange(4, dtype=np.float32)
+    for name in ("start", "outer"):
+        model.graph.initializer.append(numpy_helper.from_array(numbers + 1, name))
+    body = next(each.g for each in model.graph.node[1].attribute if each.name == "body")
+    body.initializer.append(numpy_helper.from_array(numbers - 2, "inner"))
+    path = tmp_path / "weights.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="data", size_threshold=0)
+    whole = onnx.load(path)
+    compiled = xrelay.compile(path, cache=False)
+    for x in masks(4):
+        agree(whole, compiled, {"x": x})
+
+
+def test_slices_that_rounds_add() -> None:
+    """A loop over nothing adds slices of no rounds, with what is stated of their shape."""
+    compiled = xrelay.compile(parsed(ROUNDS_BY_A_CONDITION), cache=False)
+    assert isinstance(compiled, StagedModel) and isinstance(compiled.first, Repeated)
+    rounds: Rounds[Any] = compiled.first.rounds
+    assert rounds.added == (Added(rounds.added[0].name, "all", 0, False),)
+    assert set(rounds.constants) == {"go", "zero"}
