@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from xrelay.backends.base import Backend
     from xrelay.dialects.length_scope import Scope
+    from xrelay.frontends.onnx.loaded import LoadedModel
     from xrelay.runtime.code import ModelCode
     from xrelay.runtime.dimensions.code import ManyCode
     from xrelay.runtime.dynamic import DynamicModel
@@ -154,20 +155,27 @@ def compile_model(
     regions = _compile_regions(backends, placement, cache=cache, fallback=fallback)
 
     def for_many(
-        model: str | Path | ModelProto | ModuleOp, shapes: Shapes, layouts: Layouts, scope: Scope
+        model: str | Path | ModelProto | ModuleOp,
+        shapes: Shapes,
+        layouts: Layouts,
+        scope: Scope,
+        loaded: LoadedModel | None,
     ) -> Model:
         own = replace(options, layouts=layouts)
-        return _compile_own(model, shapes, own, cache=cache, progress=progress, scope=scope)
+        return _compile_own(
+            model, shapes, own, cache=cache, progress=progress, scope=scope, loaded=loaded
+        )
 
     def compiled(
         model: str | Path | ModelProto | ModuleOp,
         shapes: Shapes | None,
         layouts: Layouts = ROW_MAJOR,
+        loaded: LoadedModel | None = None,
     ) -> Model | PartitionedModel:
         if regions is not None:
             return with_room(partial(regions, model, shapes, options, progress=progress))
         own = replace(options, layouts=layouts)
-        return _compile_own(model, shapes, own, cache=cache, progress=progress)
+        return _compile_own(model, shapes, own, cache=cache, progress=progress, loaded=loaded)
 
     def for_file(
         model: str | Path | ModelProto | ModuleOp,
@@ -185,17 +193,20 @@ def compile_model(
             if placement != "priority":
                 raise
             from xrelay.specialise import dynamic_model
-            from xrelay.staged import fixed_stages, model_name, open_stages
+            from xrelay.staged import fixed_stages, kept, model_name, open_stages
 
             name = model_name(model)
             if unknown.many:
                 return fixed_stages(unknown, name, whole)
 
             def program(
-                model: str | Path | ModelProto | ModuleOp, shapes: Shapes, layouts: Layouts
+                model: str | Path | ModelProto | ModuleOp,
+                shapes: Shapes,
+                layouts: Layouts,
+                loaded: LoadedModel | None,
             ):
                 try:
-                    return compiled(model, shapes, layouts)
+                    return compiled(model, shapes, layouts, loaded)
                 except UnknownDimensions as unknown:
                     if not unknown.fixed:
                         raise
@@ -203,7 +214,9 @@ def compile_model(
 
             cut = partial(open_stages, compiled=whole)
             many = for_many if regions is None else None
-            return dynamic_model(model, unknown, program, many, for_file, cut, specialise_after)
+            return dynamic_model(
+                model, unknown, program, many, for_file, cut, specialise_after, kept(unknown)
+            )
 
     return whole(model, shapes)
 
@@ -242,8 +255,12 @@ def _compile_own(
     cache: bool,
     progress: Progress,
     scope: Scope | None = None,
+    loaded: LoadedModel | None = None,
 ) -> Model:
-    """The model in xrelay's own code, from the cache or from the compiler; `scope` has the lengths in `shapes`."""
+    """
+    The model in xrelay's own code, from the cache or from the compiler; `scope` has the lengths in `shapes`. What was `loaded` of
+    a file is not read again.
+    """
     # A module is printed for its digest.
     place = with_room(lambda: cache_place(model, shapes, options)) if cache else None
 
@@ -254,7 +271,7 @@ def _compile_own(
         from xrelay.staged import require_known_sizes
 
         progress("read the model")
-        module, name = read_model(model, shapes, options.limits)
+        module, name = read_model(loaded or model, shapes, options.limits)
         require_known_sizes(module)
         require_weights(module, model)
         return compile_code(module, name, options, progress, scope)

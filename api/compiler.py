@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
@@ -59,6 +59,8 @@ from xrelay.transforms.rules.copying import copied
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from xrelay.frontends.onnx.loaded import LoadedModel
+
 
 CPU_FUSION = FusionOptions(rules="cpu")
 """How programs are fused, unless a command is told otherwise."""
@@ -77,7 +79,7 @@ def context() -> Context:
 
 @collector_paused()
 def read_model(
-    model: str | Path | ModelProto | ModuleOp,
+    model: str | Path | ModelProto | LoadedModel | ModuleOp,
     shapes: Shapes | None = None,
     limits: Limits = DEFAULT_LIMITS,
     *,
@@ -128,7 +130,7 @@ def require_limits(module: ModuleOp, limits: Limits) -> None:
 
 
 def _module_of(
-    model: str | Path | ModelProto | ModuleOp,
+    model: str | Path | ModelProto | LoadedModel | ModuleOp,
     shapes: Shapes | None,
     limits: Limits,
     every_value: bool,
@@ -147,8 +149,10 @@ def _module_of(
             module = read_mlir(path, limits) if path.suffix == ".mlir" else read_relay(path)
             return module, path.stem
         name = path.stem
+    elif type(model).__name__ == "LoadedModel":
+        name = cast("LoadedModel", model).path.stem
     elif type(model).__name__ == "ModelProto":
-        name = model.graph.name or "model"
+        name = cast("ModelProto", model).graph.name or "model"
     else:
         raise CompileError(
             f"the model is {kind_of(model)}, expected the path of an .onnx, .mlir or "
@@ -157,7 +161,10 @@ def _module_of(
     from xrelay.frontends.onnx import import_every_value, import_model
 
     if every_value:
-        return import_every_value(model, shapes=shapes, limits=limits), name
+        assert type(model).__name__ != "LoadedModel"
+        return import_every_value(
+            cast("str | Path | ModelProto", model), shapes=shapes, limits=limits
+        ), name
     return import_model(model, shapes=shapes, limits=limits, unrolled=unrolled), name
 
 

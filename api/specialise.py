@@ -46,6 +46,8 @@ from xrelay.transforms.rules.copying import copied
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from xrelay.frontends.onnx.loaded import LoadedModel
+
 
 def require_known_inputs(module: ModuleOp) -> None:
     """
@@ -81,20 +83,37 @@ def described(port: Port) -> OpenTensor:
 def dynamic_model(
     model: str | Path | ModelProto | ModuleOp,
     unknown: UnknownDimensions,
-    compiled: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts], Program],
-    for_many: Callable[[str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope], Model] | None,
+    compiled: Callable[
+        [str | Path | ModelProto | ModuleOp, Shapes, Layouts, LoadedModel | None], Program
+    ],
+    for_many: Callable[
+        [str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope, LoadedModel | None], Model
+    ]
+    | None,
     for_file: Callable[
         [str | Path | ModelProto | ModuleOp, UnknownDimensions, Sequence[Mapping[str, Known]]],
         SavedCode,
     ],
     staged: Callable[[UnknownDimensions, DynamicSignature], StagedModel | None],
     specialise_after: int = 0,
+    loaded: LoadedModel | None = None,
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
     lengths as well, where there are such, and by `compiled` those for one combination; by `for_file` those of a file, with those for some shapes among them. It keeps a copy of
-    a model in memory, and of a file only the place: `run` raises CompileError when that has changed.
+    a model in memory, and of a file only the place, and until there is a program what was `loaded` of it: `run` raises CompileError when
+    the file has changed.
     """
+    kept = [] if loaded is None else [loaded]
+    del loaded
+
+    def read() -> LoadedModel | None:
+        """What is kept, for the first who asks."""
+        try:
+            return kept.pop()
+        except IndexError:
+            return None
+
     if isinstance(model, str | Path):
         source: str | Path | ModelProto | ModuleOp = model
         name, before = Path(model).stem, _stamp(model)
@@ -109,7 +128,7 @@ def dynamic_model(
 
     def program(shapes: dict[str, Known], layouts: Layouts) -> Program:
         require_same()
-        return compiled(source, shapes, layouts)
+        return compiled(source, shapes, layouts, read())
 
     signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
     ranges = unknown.ranges
@@ -119,7 +138,7 @@ def dynamic_model(
 
     def program_for_many(shapes: Shapes, layouts: Layouts, scope: Scope) -> Model:
         require_same()
-        return make(source, shapes, layouts, scope)
+        return make(source, shapes, layouts, scope, read())
 
     def save(path: Path, specialisations: Sequence[Specialisation]) -> None:
         require_same()

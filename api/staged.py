@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,8 +23,22 @@ from xrelay.transforms.rules.stages import stages as stages_of
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from xrelay.frontends.onnx.loaded import LoadedModel
+
 Whole: TypeAlias = "Callable[[ModelProto | ModuleOp], AnyModel]"
 """Compiles a model of whatever kind."""
+
+
+def kept(unknown: UnknownDimensions) -> LoadedModel | None:
+    """
+    The model that was read before something turned out to be unknown, which `unknown` does not hold on to any more, nor to
+    what was done with it: the error lives on in models, which are to have no more than they need.
+    """
+    unknown.__traceback__ = unknown.__context__ = None
+    if not isinstance(unknown, UnknownInputs):
+        return None
+    loaded, unknown.loaded = unknown.loaded, None
+    return loaded
 
 
 def require_known_sizes(module: ModuleOp) -> None:
@@ -123,7 +136,7 @@ def _first(
     """What computes the first stage of a model of some name."""
     if not isinstance(model, Rounds):
         return compiled(model)
-    return Repeated(name, replace(model, body=compiled(model.body)))
+    return Repeated(name, model, compiled(model.body))
 
 
 def _open_tensor(spec: OpenTensor | TensorSpec) -> OpenTensor:

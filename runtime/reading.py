@@ -44,16 +44,18 @@ def read_source(path: str | Path) -> bytes:
     Raises OSError that names `path` and says what it is instead.
     """
     with _opened(path, 0, pipes=True) as file:
-        content, size = bytearray(), size_of(file)
+        parts: list[bytes] = []
+        size, found = size_of(file), 0
         # A pipe has no size, and a file may not keep its own.
-        while size <= MAX_SOURCE_BYTES and (chunk := file.read(_CHUNK)):
-            content += chunk
-            size = max(size, len(content))
-        if not content and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        while size <= MAX_SOURCE_BYTES and (part := file.read(max(size - found, _CHUNK))):
+            parts.append(part)
+            found += len(part)
+            size = max(size, found)
+        if not parts and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
             raise OSError(EINVAL, "nobody writes to this pipe", str(path))
     if size > MAX_SOURCE_BYTES:
         raise OSError(EFBIG, f"it has more than {MAX_SOURCE_BYTES} bytes", str(path))
-    return bytes(content)
+    return b"".join(parts)
 
 
 def size_of(file: BinaryIO) -> int:

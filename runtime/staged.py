@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -137,16 +137,16 @@ AnyModel: TypeAlias = "Model | PartitionedModel | DynamicModel | StagedModel"
 class Repeated:
     """A loop as a stage."""
 
-    def __init__(self, name: str, rounds: Rounds[AnyModel]):
-        self.rounds = rounds
+    def __init__(self, name: str, rounds: Rounds[Any], body: AnyModel):
+        """`body` is what the model of a round has been compiled into."""
+        self.rounds, self.body = rounds, body
         self.signature = DynamicSignature(name, rounds.operands, ())
-        self._outputs = {each.name: each for each in rounds.body.signature.outputs}
+        self._outputs = {each.name: each for each in body.signature.outputs}
 
     @property
     def stages(self) -> tuple[Model | PartitionedModel | DynamicModel, ...]:
         """The models that run one after the other in a round."""
-        body = self.rounds.body
-        return body.stages if isinstance(body, StagedModel) else (body,)
+        return self.body.stages if isinstance(self.body, StagedModel) else (self.body,)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """
@@ -165,9 +165,8 @@ class Repeated:
         while going and (limit is None or number < limit):
             scanned = {each.name: each.of(known[each.given], number) for each in rounds.sliced}
             own = {rounds.count: np.array(number), rounds.going: going}
-            results = rounds.body.run(
-                _taken(rounds.body.signature, {**known, **own, **carried, **scanned})
-            )
+            given = {**known, **own, **carried, **scanned}
+            results = self.body.run(_taken(self.body.signature, given))
             carried = {each.before: results[each.after] for each in rounds.carried}
             for name, parts in slices.items():
                 parts.append(results[name])

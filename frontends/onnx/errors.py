@@ -7,6 +7,7 @@ from onnx import ModelProto
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.frontends.onnx.loaded import LoadedModel
 from xrelay.runtime.signature import UnknownDimensions
 from xrelay.runtime.staged import Stages
 
@@ -23,7 +24,8 @@ class UnknownInputs(OnnxImportError, UnknownDimensions):
     """
     The model leaves dimensions of its inputs open, or depends on their elements, and the caller states none. Where that
     depends on data, `cut` makes two models of it, with what is known of shapes, or with True for any shapes; `taken` says which
-    branches it takes, by the places of If nodes in the graph, where these are in the way of a cut.
+    branches it takes, by the places of If nodes in the graph, where these are in the way of a cut. `loaded` is the model, where
+    that was read from a file and the import will be asked for again, with what is known then.
     """
 
     def __init__(
@@ -31,10 +33,11 @@ class UnknownInputs(OnnxImportError, UnknownDimensions):
         *args: Any,
         cut: Cut | None = None,
         taken: Mapping[int, bool] | None = None,
+        loaded: LoadedModel | None = None,
         **options: Any,
     ):
         super().__init__(*args, **options)
-        self.cut, self.taken = cut, taken or {}
+        self.cut, self.taken, self.loaded = cut, taken or {}, loaded
 
 
 class ProgramTooLarge(OnnxImportError):

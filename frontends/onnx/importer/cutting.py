@@ -207,8 +207,8 @@ class Cutter:
         if one is None:
             return None
         self.kinds.update(one.kinds)
-        constants = [node for node in self.graph.node if node is not loop and self._shared(node)]
-        nodes, taken = self._needed([each.name for each in one.outputs], [*constants, *one.nodes])
+        shared = [node for node in self.graph.node if node is not loop and self._shared(node)]
+        nodes, taken = self._needed([each.name for each in one.outputs], [*shared, *one.nodes])
         body = self._model("round", nodes, taken, one.outputs)
         around = [*filter(None, loop.input), *(name for name in taken if name not in one.kinds)]
         around = [name for name in dict.fromkeys(around) if not self._is_stated(name)]

@@ -56,6 +56,7 @@ from xrelay.frontends.onnx.importer.narrow import from_bits, to_bits
 from xrelay.frontends.onnx.importer.node import Body, Builder
 from xrelay.frontends.onnx.importer.placing import drop_unplaced, place_in_post_dfs_order
 from xrelay.frontends.onnx.importer.scope import Scope, Surroundings
+from xrelay.frontends.onnx.loaded import LoadedModel
 from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
@@ -64,7 +65,7 @@ from xrelay.runtime.staged import Stages
 
 
 def import_model(
-    model: ModelProto | str | Path,
+    model: ModelProto | str | Path | LoadedModel,
     *,
     shapes: Shapes | None = None,
     base_dir: Path | None = None,
@@ -106,7 +107,7 @@ def import_every_value(
 
 
 def _imported(
-    model: ModelProto | str | Path,
+    model: ModelProto | str | Path | LoadedModel,
     shapes: Shapes | None,
     base_dir: Path | None,
     limits: Limits,
@@ -119,14 +120,18 @@ def _imported(
         raise OnnxImportError(f"{what}, expected a mapping from inputs to their dimensions")
     if base_dir is not None:
         base_dir = path_argument("base_dir", base_dir, OnnxImportError)
+    loaded: LoadedModel | None = None
     if isinstance(model, ModelProto):
         title = f"model '{model.graph.name}'" if model.graph.name else "the model"
         check_model(model, title)
     else:
-        path = path_argument("the model, no onnx.ModelProto,", model, OnnxImportError)
-        title = f"model '{path}'"
-        base_dir = path.parent if base_dir is None else base_dir
-        model = load_model(path)
+        if isinstance(model, LoadedModel):
+            loaded = model
+        else:
+            path = path_argument("the model, no onnx.ModelProto,", model, OnnxImportError)
+            loaded = LoadedModel(load_model(path), path)
+        title, model = f"model '{loaded.path}'", loaded.model
+        base_dir = loaded.path.parent if base_dir is None else base_dir
     try:
         builder = Builder(limits, unrolls=unrolled)
         return _Importer(model, base_dir, builder).run(shapes or {}, every_value=every_value)
@@ -152,6 +157,7 @@ def _imported(
             ranges=error.ranges,
             fixed=fixed and cut is not None,
             cut=cut,
+            loaded=None if error.many else loaded,
         ) from None
     except OnnxImportError as error:
         raise OnnxImportError(f"cannot import {title}: {error}") from None

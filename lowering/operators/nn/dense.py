@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from math import prod
+from math import gcd, prod
 from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
@@ -162,6 +162,9 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
                 width = _columns_at_once(
                     ctx.target, rows, likely(matrices.columns), lanes, by_columns=by_columns
                 )
+            if by_columns and rows < block and is_open(left) and not is_open(matrices.columns):
+                # Few rows are left: code for all columns alike is worth more than speed there.
+                width = gcd(width, matrices.columns)
 
             def tile(
                 at: tuple[Index, ...],
