@@ -107,7 +107,7 @@ def require_lengths_alone(unknown: UnknownDimensions) -> None:
     if left:
         raise OptionError(
             f"there is no program for each rank or all elements of inputs, which the model leaves open: {few(left)}; state "
-            "them by shapes="
+            "shapes by --shape or shapes=, and elements in Python (shapes= of xrelay.compile, with xrelay.InputValue)"
         )
 
 

@@ -86,14 +86,9 @@ class Added:
 
 
 @dataclass(frozen=True)
-class Rounds(Generic[ModelT]):
-    """A loop, each of whose rounds runs a model. Names are empty where there is no such value."""
+class Loop:
+    """What goes in and out of the rounds of a loop. Names are empty where there is no such value."""
 
-    body: ModelT
-    operands: tuple[OpenTensor, ...]
-    """What the loop and its rounds take of the values around it."""
-    constants: Mapping[str, Array]
-    """Those values around it that are stated in the model."""
     limit: str
     """So many rounds at most, by its name around the loop."""
     condition: str
@@ -106,6 +101,18 @@ class Rounds(Generic[ModelT]):
     carried: tuple[Carried, ...]
     sliced: tuple[Sliced, ...]
     added: tuple[Added, ...]
+
+
+@dataclass(frozen=True)
+class Rounds(Generic[ModelT]):
+    """A loop, each of whose rounds runs a model."""
+
+    loop: Loop
+    body: ModelT
+    operands: tuple[OpenTensor, ...]
+    """What the loop and its rounds take of the values around it."""
+    constants: Mapping[str, Array]
+    """Those values around it that are stated in the model."""
 
 
 @dataclass(frozen=True)
@@ -155,33 +162,34 @@ class Repeated:
 
         Raises ModelError for scanned tensors of several lengths, and for rounds that add slices of several shapes.
         """
-        rounds = self.rounds
-        known = {**rounds.constants, **inputs}
-        limit = known[rounds.limit].item() if rounds.limit else self._slices(known)
-        going = known[rounds.condition].reshape(()) if rounds.condition else np.array(True)
-        carried = {each.before: known[each.given] for each in rounds.carried}
-        slices: dict[str, list[Array]] = {each.name: [] for each in rounds.added}
+        loop, known = self.rounds.loop, {**self.rounds.constants, **inputs}
+        limit = known[loop.limit].item() if loop.limit else self._slices(known)
+        going = known[loop.condition].reshape(()) if loop.condition else np.array(True)
+        carried = {each.before: known[each.given] for each in loop.carried}
+        slices: dict[str, list[Array]] = {each.name: [] for each in loop.added}
         number = 0
         while going and (limit is None or number < limit):
-            scanned = {each.name: each.of(known[each.given], number) for each in rounds.sliced}
-            own = {rounds.count: np.array(number), rounds.going: going}
+            scanned = {each.name: each.of(known[each.given], number) for each in loop.sliced}
+            own = {loop.count: np.array(number), loop.going: going}
             given = {**known, **own, **carried, **scanned}
             results = self.body.run(_taken(self.body.signature, given))
-            carried = {each.before: results[each.after] for each in rounds.carried}
+            carried = {each.before: results[each.after] for each in loop.carried}
             for name, parts in slices.items():
                 parts.append(results[name])
-            if rounds.goes_on:
-                going = results[rounds.goes_on].reshape(())
+            if loop.goes_on:
+                going = results[loop.goes_on].reshape(())
             number += 1
-        found = {each.result: carried[each.before] for each in rounds.carried}
+        found = {each.result: carried[each.before] for each in loop.carried}
         if not number:
             # Results are the caller's, inputs are not.
             found = {name: array.copy() for name, array in found.items()}
-        return found | {each.result: self._joined(each, slices[each.name]) for each in rounds.added}
+        return found | {each.result: self._joined(each, slices[each.name]) for each in loop.added}
 
     def _slices(self, known: Mapping[str, Array]) -> int | None:
         """As many rounds as scanned tensors have slices; None where there are none of these."""
-        lengths = {each.given: known[each.given].shape[each.axis] for each in self.rounds.sliced}
+        lengths = {
+            each.given: known[each.given].shape[each.axis] for each in self.rounds.loop.sliced
+        }
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
             raise ModelError(f"the tensors that a loop goes through have several lengths: {told}")

@@ -157,13 +157,18 @@ def _load(
             if unknown.many and not args.interpret:
                 return _staged(args, shapes), shapes
             found = unknown.known_of(given)
-            if unknown.many and found.items() <= shapes.items():
-                # In the interpreter, sizes may depend on data, of which random ones are as good as others.
+            if _random_will_do(unknown) and found.items() <= shapes.items():
                 signature = DynamicSignature("", unknown.inputs, unknown.outputs)
                 found = unknown.known_of(complete_inputs(signature, given, args.seed, shapes))
             if found.items() <= shapes.items():
                 raise
             shapes.update(found)
+
+
+def _random_will_do(unknown: UnknownDimensions) -> bool:
+    """Whether random elements are as good as others: of data that decide about sizes, in the interpreter, and of conditions."""
+    dtypes = [spec.dtype for spec in unknown.inputs if spec.name in unknown.values]
+    return unknown.many or bool(dtypes) and all(each == np.bool_ for each in dtypes)
 
 
 def _staged(args: argparse.Namespace, shapes: Shapes) -> StagedModel:

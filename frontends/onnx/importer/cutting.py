@@ -31,7 +31,7 @@ from xrelay.frontends.onnx.narrow import NARROW
 from xrelay.frontends.onnx.tensors import data_type_of, loaded_tensor
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.runtime.signature import InputValue
-from xrelay.runtime.staged import Stages
+from xrelay.runtime.staged import Rounds, Stages
 
 
 def has_bound(node: NodeProto) -> bool:
@@ -231,7 +231,7 @@ class Cutter:
                 return None
             constants[name] = array
         operands, _ = described_ports([self._input(name) for name in around], ())
-        return Stages(one.rounds(body, operands, constants), second, {})
+        return Stages(Rounds(one.loop, body, operands, constants), second, {})
 
     def _is_stated(self, name: str) -> bool:
         """Whether a value is an initializer, or what a Constant node states."""

@@ -1,17 +1,15 @@
 """Loops whose rounds are runs of a model: the nodes of one round, under names that nothing else in the model has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from xrelay.frontends.onnx.importer.bounded import Kind, Values
 from xrelay.frontends.onnx.importer.branches import insert
 from xrelay.frontends.onnx.tensors import loaded_tensor
-from xrelay.interpreters.arrays import Array
-from xrelay.runtime.signature import OpenTensor
-from xrelay.runtime.staged import Added, Carried, Rounds, Sliced
+from xrelay.runtime.staged import Added, Carried, Loop, Sliced
 
 
 @dataclass(frozen=True)
@@ -22,35 +20,7 @@ class Round:
     outputs: Sequence[ValueInfoProto]
     kinds: dict[str, Kind]
     """What is known of the inputs of a round, and of what the loop computes."""
-    limit: str
-    condition: str
-    count: str
-    going: str
-    goes_on: str
-    carried: tuple[Carried, ...]
-    sliced: tuple[Sliced, ...]
-    added: tuple[Added, ...]
-
-    def rounds(
-        self,
-        model: ModelProto,
-        operands: tuple[OpenTensor, ...],
-        constants: Mapping[str, Array],
-    ) -> Rounds[ModelProto]:
-        """The loop, with the model of a round, and what it takes of the values around it."""
-        return Rounds(
-            model,
-            operands,
-            constants,
-            self.limit,
-            self.condition,
-            self.count,
-            self.going,
-            self.goes_on,
-            self.carried,
-            self.sliced,
-            self.added,
-        )
+    loop: Loop
 
 
 def round_of(node: NodeProto, values: Values, base_dir: Path | None) -> Round | None:
@@ -94,25 +64,19 @@ def round_of(node: NodeProto, values: Values, base_dir: Path | None) -> Round | 
         kinds[each.name] = code, [""] * (len(dims) - 1)
     for each, output in zip(added, stated[states:], strict=True):
         type_ = output.type.tensor_type
+        if not each.result:
+            continue
         if not type_.elem_type or not type_.HasField("shape"):
             return None
         kinds[each.result] = type_.elem_type, [""] * (len(type_.shape.dim) + 1)
     kinds.pop("", None)
+    if goes_on:
+        results = [goes_on, *results]
     return Round(
         [*_constants(graph, base_dir), *graph.node],
-        [
-            _port(*each)
-            for each in zip(body.output, [goes_on, *results] if goes_on else results, strict=True)
-        ],
+        [_port(*each) for each in zip(body.output, results, strict=True)],
         kinds,
-        limit,
-        condition,
-        count,
-        going,
-        goes_on,
-        carried,
-        sliced,
-        added,
+        Loop(limit, condition, count, going, goes_on, carried, sliced, added),
     )
 
 

@@ -42,6 +42,13 @@ def test_sizes_in_a_branch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     for options in ((), ("--interpret",)):
         assert main([*command, *options]) == 0
     assert "interpreted: " in capsys.readouterr().out
+    # A condition is drawn as other inputs are.
+    shapes: set[str] = set()
+    for seed in range(4):
+        assert main(["run", str(path), "--seed", str(seed)]) == 0
+        out = capsys.readouterr().out
+        shapes |= {each for each in ("[2, 1]", "[2, 12]") if each in out}
+    assert shapes == {"[2, 1]", "[2, 12]"}
 
 
 COMPUTED_CONDITION = """m (float[rows, 3] x, float[k] w) => (float[m, 3] y, float[k] z) {

@@ -318,5 +318,6 @@ def test_slices_that_rounds_add() -> None:
     compiled = xrelay.compile(parsed(ROUNDS_BY_A_CONDITION), cache=False)
     assert isinstance(compiled, StagedModel) and isinstance(compiled.first, Repeated)
     rounds: Rounds[Any] = compiled.first.rounds
-    assert rounds.added == (Added(rounds.added[0].name, "all", 0, False),)
+    (added,) = rounds.loop.added
+    assert added == Added(added.name, "all", 0, False)
     assert set(rounds.constants) == {"go", "zero"}
