@@ -18,6 +18,7 @@ from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from xrelay.runtime.arguments import few
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, Specialisation
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model, named_arrays
@@ -75,7 +76,7 @@ class Sliced:
 
 @dataclass(frozen=True)
 class Added:
-    """A tensor to which each round adds a slice."""
+    """A tensor to which each round adds a slice, or a part."""
 
     name: str
     """The slice, in the model of a round."""
@@ -83,6 +84,33 @@ class Added:
     axis: int
     backwards: bool
     """Whether the last round adds the first slice."""
+    concatenates: bool = False
+    """Whether the axis is one of the parts, which are of any length along it, and no new one."""
+
+    def of(self, parts: Sequence[Array]) -> Array:
+        """
+        The tensor of some parts.
+
+        Raises ModelError for parts that do not fit each other.
+        """
+        try:
+            join = np.concatenate if self.concatenates else np.stack
+            return join(parts[::-1] if self.backwards else parts, self.axis)
+        except ValueError:
+            shapes = few(dict.fromkeys(str(list(part.shape)) for part in parts))
+            raise ModelError(
+                f"rounds of a loop add tensors that do not fit each other to '{self.result}': {shapes}"
+            ) from None
+
+    def of_none(self, stated: TensorSpec | OpenTensor) -> Array:
+        """The tensor of no parts, with what is stated of one; 0 for lengths that are open."""
+        dims = stated.shape if isinstance(stated, TensorSpec) else stated.dims or ()
+        shape = [0 if isinstance(dim, str) else dim for dim in dims]
+        if self.concatenates and shape:
+            shape[self.axis] = 0
+        elif not self.concatenates:
+            shape.insert(self.axis if self.axis >= 0 else len(shape) + 1 + self.axis, 0)
+        return np.empty(shape, stated.dtype)
 
 
 @dataclass(frozen=True)
@@ -160,7 +188,7 @@ class Repeated:
         What the loop gives, by names. After no round, tensors of slices have the lengths that the model states, 0 where it
         states none.
 
-        Raises ModelError for scanned tensors of several lengths, and for rounds that add slices of several shapes.
+        Raises ModelError for scanned tensors of several lengths, and for rounds that add what does not fit.
         """
         loop, known = self.rounds.loop, {**self.rounds.constants, **inputs}
         limit = known[loop.limit].item() if loop.limit else self._slices(known)
@@ -183,7 +211,10 @@ class Repeated:
         if not number:
             # Results are the caller's, inputs are not.
             found = {name: array.copy() for name, array in found.items()}
-        return found | {each.result: self._joined(each, slices[each.name]) for each in loop.added}
+        for each in loop.added:
+            parts = slices[each.name]
+            found[each.result] = each.of(parts) if parts else each.of_none(self._outputs[each.name])
+        return found
 
     def _slices(self, known: Mapping[str, Array]) -> int | None:
         """As many rounds as scanned tensors have slices; None where there are none of these."""
@@ -194,26 +225,6 @@ class Repeated:
             told = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
             raise ModelError(f"the tensors that a loop goes through have several lengths: {told}")
         return next(iter(lengths.values()), None)
-
-    def _joined(self, added: Added, slices: Sequence[Array]) -> Array:
-        """The tensor that rounds have added slices to."""
-        shapes = list(dict.fromkeys(each.shape for each in slices))
-        if len(shapes) > 1:
-            told = f"{list(shapes[0])} and {list(shapes[1])}"
-            raise ModelError(
-                f"rounds of a loop add slices of several shapes to '{added.result}': {told}"
-            )
-        if slices:
-            return np.stack(slices[::-1] if added.backwards else slices, added.axis)
-        stated = self._outputs[added.name]
-        dims = () if isinstance(stated, TensorSpec) else stated.dims or ()
-        shape = (
-            list(stated.shape)
-            if isinstance(stated, TensorSpec)
-            else [0 if isinstance(dim, str) else dim for dim in dims]
-        )
-        shape.insert(added.axis if added.axis >= 0 else len(shape) + 1 + added.axis, 0)
-        return np.empty(shape, stated.dtype)
 
 
 class StagedModel:

@@ -18,13 +18,14 @@ from pathlib import Path
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from xdsl.ir import OpResult, SSAValue
 
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import UnknownValue
 from xrelay.frontends.onnx.importer.bounded import BOUNDED, DOMAIN, Bounded, Kind
 from xrelay.frontends.onnx.importer.branches import given_tensor, unused
 from xrelay.frontends.onnx.importer.functions import default_domain, used_names
 from xrelay.frontends.onnx.importer.inputs import described_ports
-from xrelay.frontends.onnx.importer.rounds import round_of
+from xrelay.frontends.onnx.importer.rounds import round_of, without_lists
 from xrelay.frontends.onnx.importer.scope import Scope
 from xrelay.frontends.onnx.messages import names
 from xrelay.frontends.onnx.narrow import NARROW
@@ -55,7 +56,9 @@ class Cutter:
         self.is_open = False
         self.inputs = {value.name: value for value in self.graph.input}
         self.kinds: dict[str, Kind] = {}
-        """Of what nodes with a bound compute."""
+        """Of what nodes with a bound compute, and loops."""
+        self.unranked: dict[str, int] = {}
+        """The codes of the element types of what loops compute whose rank is not stated."""
         self._names = set(names(model))
 
     def stages(
@@ -90,6 +93,8 @@ class Cutter:
             if has_bound(node):
                 continue
             if error.takes_rounds:
+                if without_lists(node, self.graph.node) is None:
+                    return None
                 operands |= self._computed(node)
                 continue
             deciding = self._deciding(node, error.value)
@@ -133,7 +138,15 @@ class Cutter:
     def _computed(self, loop: NodeProto) -> set[str]:
         """What a loop takes of other nodes: values that are sizes, too, as they may be others at the next call."""
         own = {name for name in loop.input if name and not self._is_stated(name)}
-        return own.union(self._operands(loop)) - self.inputs.keys()
+        return {
+            name
+            for name in own.union(self._operands(loop)) - self.inputs.keys()
+            if not self._is_empty_sequence(name)
+        }
+
+    def _is_empty_sequence(self, name: str) -> bool:
+        value = self.scope.values[name]
+        return value is not None and isinstance(value.owner, TupleOp) and not value.owner.fields
 
     def _deciding(self, node: NodeProto, value: SSAValue) -> set[str]:
         """The operands of a node, no constants, that decide about a value that its converter asks for."""
@@ -203,28 +216,34 @@ class Cutter:
 
     def _rounds(self, loop: NodeProto) -> Stages[ModelProto] | None:
         """A loop that takes nothing that is computed, and a model of all other nodes."""
-        one = round_of(loop, self, self.base_dir)
-        if one is None:
+        listed = without_lists(loop, self.graph.node)
+        one = None if listed is None else round_of(listed, self, self.base_dir)
+        if listed is None or one is None:
             return None
         self.kinds.update(one.kinds)
-        shared = [node for node in self.graph.node if node is not loop and self._shared(node)]
+        self.unranked.update(one.unranked)
+        done = [loop, *listed.joining]
+        others = [node for node in self.graph.node if all(node is not each for each in done)]
+        shared = list(filter(self._shared, others))
         nodes, taken = self._needed([each.name for each in one.outputs], [*shared, *one.nodes])
         body = self._model("round", nodes, taken, one.outputs)
-        around = [*filter(None, loop.input), *(name for name in taken if name not in one.kinds)]
+        around = [
+            *filter(None, listed.node.input),
+            *(name for name in taken if name not in one.kinds),
+        ]
         around = [name for name in dict.fromkeys(around) if not self._is_stated(name)]
-        late = {name for name in loop.output}
+        late = {name for node in done for name in node.output}
         stated = [
             each
             for each in self.graph.output
             if each.name not in late and each.name not in self.inputs
         ]
-        others = [node for node in self.graph.node if node is not loop]
         nodes, taken = self._needed([each.name for each in stated], others)
         second = self._model("second", nodes, taken, stated) if stated else None
         if body is None or stated and second is None or not all(map(self._is_tensor, around)):
             return None
         constants: dict[str, Array] = {}
-        for name in filter(self._is_stated, loop.input):
+        for name in filter(self._is_stated, listed.node.input):
             value = self.scope.values[name]
             array = None if value is None else self.scope.shared.builder.known(value)
             if array is None:
@@ -307,17 +326,19 @@ class Cutter:
 
     def _is_tensor(self, name: str) -> bool:
         value = self.scope.values.get(name)
-        return name in self.kinds or value is not None and is_tensor_type(value.type)
+        is_known = name in self.kinds or name in self.unranked
+        return is_known or value is not None and is_tensor_type(value.type)
 
     def _input(self, name: str) -> ValueInfoProto:
         """An input of one of the models."""
         if name in self.inputs and self.is_open:
             return self.inputs[name]
+        if name in self.unranked:
+            return helper.make_tensor_value_info(name, self.unranked[name], None)
         code, dims = self.kind(name)
-        made = helper.make_tensor_value_info(
+        return helper.make_tensor_value_info(
             name, code, [dim or None if isinstance(dim, str) else dim for dim in dims]
         )
-        return made
 
     def _port(self, name: str) -> ValueInfoProto:
         """A result of the first model, of whatever shape."""

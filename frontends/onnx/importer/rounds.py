@@ -8,6 +8,7 @@ from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from xrelay.frontends.onnx.importer.bounded import Kind, Values
 from xrelay.frontends.onnx.importer.branches import insert
+from xrelay.frontends.onnx.importer.functions import used_names
 from xrelay.frontends.onnx.tensors import loaded_tensor
 from xrelay.runtime.staged import Added, Carried, Loop, Sliced
 
@@ -20,12 +21,80 @@ class Round:
     outputs: Sequence[ValueInfoProto]
     kinds: dict[str, Kind]
     """What is known of the inputs of a round, and of what the loop computes."""
+    unranked: dict[str, int]
+    """The codes of the element types of what else it computes, whose rank is not stated."""
     loop: Loop
 
 
-def round_of(node: NodeProto, values: Values, base_dir: Path | None) -> Round | None:
+@dataclass(frozen=True)
+class ListedLoop:
+    """A loop without the lists of tensors that it carries."""
+
+    node: NodeProto
+    """Its rounds add the tensors instead, for each node that joins a list once; the results are those of these nodes."""
+    joins: dict[str, tuple[int, bool]]
+    """The axis along which each of these results is joined, and whether that is no new one."""
+    joining: list[NodeProto]
+
+
+def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | None:
+    """
+    A Loop among some nodes of a graph, without lists that begin with SequenceEmpty, to each of which every round adds a tensor by
+    SequenceInsert, and which nothing but ConcatFromSequence takes; None where it does something else with a sequence.
+    """
+    empty = {each.output[0]: each for each in nodes if each.op_type == "SequenceEmpty"}
+    lists = [number for number, name in enumerate(loop.input) if name in empty]
+    if loop.op_type != "Loop" or not lists:
+        return ListedLoop(loop, {}, [])
+    made = NodeProto()
+    made.CopyFrom(loop)
+    body = _body(made)
+    joins: dict[str, tuple[int, bool]] = {}
+    joining: list[NodeProto] = []
+    added: list[tuple[str, ValueInfoProto]] = []
+    for number in lists:
+        before, after = body.input[number].name, body.output[number - 1].name
+        inserts = [each for each in body.node if after in each.output]
+        users = [each for each in body.node if before in used_names(each)]
+        if len(inserts) != 1 or users != inserts or not _appends(inserts[0], before):
+            return None
+        body.node.remove(inserts[0])
+        part = next((each for each in body.value_info if each.name == inserts[0].input[1]), None)
+        code = _integer(empty[loop.input[number]], "dtype", TensorProto.FLOAT)
+        part = part or helper.make_tensor_value_info(inserts[0].input[1], code, None)
+        result = loop.output[number - 2]
+        for user in (each for each in nodes if result and result in used_names(each)):
+            if user.op_type != "ConcatFromSequence":
+                return None
+            concatenates = not _integer(user, "new_axis", 0)
+            joins[user.output[0]] = _integer(user, "axis", 0), concatenates
+            joining.append(user)
+            added.append((user.output[0], part))
+    outputs = list(made.output) + [""] * (len(body.output) - 1 - len(made.output))
+    for number in reversed(lists):
+        del made.input[number], body.input[number], body.output[number - 1], outputs[number - 2]
+    made.output[:] = [*outputs, *(name for name, _ in added)]
+    body.output.extend(part for _, part in added)
+    return ListedLoop(made, joins, joining)
+
+
+def _appends(node: NodeProto, sequence: str) -> bool:
+    """Whether a node adds a tensor to the end of a sequence."""
+    takes = [name for name in node.input if name]
+    return node.op_type == "SequenceInsert" and len(takes) == 2 and takes[0] == sequence
+
+
+def _body(node: NodeProto) -> GraphProto:
+    return next(each.g for each in node.attribute if each.name == "body")
+
+
+def _integer(node: NodeProto, name: str, default: int) -> int:
+    return next((each.i for each in node.attribute if each.name == name), default)
+
+
+def round_of(listed: ListedLoop, values: Values, base_dir: Path | None) -> Round | None:
     """One round of a Loop or Scan that the importer knows to be right; None where a type is not stated."""
-    body = next(each.g for each in node.attribute if each.name == "body")
+    node, body = listed.node, _body(listed.node)
     graph = GraphProto()
     results = [values.unused(output.name) for output in body.output]
     new = insert(graph, body, results, values.unused)
@@ -39,7 +108,7 @@ def round_of(node: NodeProto, values: Values, base_dir: Path | None) -> Round | 
         given, inputs = given[2:], inputs[2:]
         stated = body.output[1:]
     else:
-        states = len(given) - next(a.i for a in node.attribute if a.name == "num_scan_inputs")
+        states = len(given) - _integer(node, "num_scan_inputs", 0)
         given, scanned = given[:states], given[states:]
         stated = body.output
     states = len(given)
@@ -52,8 +121,18 @@ def round_of(node: NodeProto, values: Values, base_dir: Path | None) -> Round | 
         _integers(node, f"scan_output_{each}", len(results) - states)
         for each in ("axes", "directions")
     )
-    added = tuple(map(Added, results[states:], named[states:], axes, map(bool, directions)))
+    joins = [
+        listed.joins.get(name, (axis, False))
+        for name, axis in zip(named[states:], axes, strict=False)
+    ]
+    added = tuple(
+        Added(name, result, axis, bool(backwards), concatenates)
+        for name, result, (axis, concatenates), backwards in zip(
+            results[states:], named[states:], joins, directions, strict=False
+        )
+    )
     kinds: dict[str, Kind] = {}
+    unranked: dict[str, int] = {}
     if count:
         kinds |= {count: (TensorProto.INT64, []), going: (TensorProto.BOOL, [])}
     for each in carried:
@@ -66,9 +145,13 @@ def round_of(node: NodeProto, values: Values, base_dir: Path | None) -> Round | 
         type_ = output.type.tensor_type
         if not each.result:
             continue
-        if not type_.elem_type or not type_.HasField("shape"):
+        if not type_.elem_type:
             return None
-        kinds[each.result] = type_.elem_type, [""] * (len(type_.shape.dim) + 1)
+        if type_.HasField("shape"):
+            rank = len(type_.shape.dim) + (not each.concatenates)
+            kinds[each.result] = type_.elem_type, [""] * rank
+        else:
+            unranked[each.result] = type_.elem_type
     kinds.pop("", None)
     if goes_on:
         results = [goes_on, *results]
@@ -76,6 +159,7 @@ def round_of(node: NodeProto, values: Values, base_dir: Path | None) -> Round | 
         [*_constants(graph, base_dir), *graph.node],
         [_port(*each) for each in zip(body.output, results, strict=True)],
         kinds,
+        unranked,
         Loop(limit, condition, count, going, goes_on, carried, sliced, added),
     )
 

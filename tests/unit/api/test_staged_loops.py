@@ -240,7 +240,7 @@ def test_rounds_that_do_not_fit() -> None:
         }"""
     )
     compiled = xrelay.compile(model, cache=False)
-    with pytest.raises(ModelError, match=r"slices of several shapes to 'all': \[3\] and \[2\]"):
+    with pytest.raises(ModelError, match=r"do not fit each other to 'all': \[3\], \[2\]"):
         compiled.run({"x": np.array([1, 2, 0, 3], np.float32)})
     found = compiled.run({"x": np.array([9, 0, 8, 0], np.float32)})
     np.testing.assert_array_equal(found["all"], [[9, 8]] * 3)
@@ -321,3 +321,57 @@ def test_slices_that_rounds_add() -> None:
     (added,) = rounds.loop.added
     assert added == Added(added.name, "all", 0, False)
     assert set(rounds.constants) == {"go", "zero"}
+
+
+LISTS = """m (int64[1] first, float[n, 3] x) => (int64[t] tokens, int64[t, 1] stacked, float[k, 3] rows, int64 more) {{
+    none = SequenceEmpty <dtype = 7> ()
+    no_rows = SequenceEmpty ()
+    go = Constant <value = bool {{1}}> ()
+    last, list, parts = Loop ("", go, first, none, no_rows) <
+        body = b (int64 i, bool c, int64[1] s, seq(int64[1]) words, seq(float[p, 3]) found)
+            => (bool d, int64[1] t, seq(int64[1]) more, seq(float[q, 3]) with) {{
+            three = Constant <value_ints = [3]> ()
+            one = Constant <value_ints = [1]> ()
+            seven = Constant <value_ints = [7]> ()
+            tripled = Mul(s, three)
+            next = Add(tripled, one)
+            t = Mod(next, seven)
+            more = SequenceInsert(words, t)
+            numbers = Cast <to = 1> (t)
+            large = Greater(x, numbers)
+            ints = Cast <to = 6> (large)
+            any = ReduceMax <axes = [1], keepdims = 0> (ints)
+            which = Cast <to = 9> (any)
+            chosen = Compress <axis = 0> (x, which)
+            with = SequenceInsert(found, chosen)
+            zero = Constant <value_ints = [0]> ()
+            same = Equal(t, zero)
+            rest = Not(same)
+            d = Squeeze(rest)
+        }}
+    >
+    tokens = ConcatFromSequence <axis = 0> (list)
+    stacked = ConcatFromSequence <axis = 0, new_axis = 1> (list)
+    rows = ConcatFromSequence <axis = 0> (parts)
+    {}
+}}"""
+"""A decoder, which goes on until it finds the end, and collects rows of any number."""
+
+
+def test_lists_that_rounds_append_to() -> None:
+    model = parsed(LISTS.format("more = Size(tokens)"))
+    compiled = xrelay.compile(model, cache=False)
+    for first in (1, 2, 5, 6):
+        for x in (ROWS, ROWS[:1], -ROWS):
+            agree(model, compiled, {"first": np.array([first]), "x": x})
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["more = SequenceLength(list)", "at = Constant <value_int = 0> () more = SequenceAt(list, at)"],
+)
+def test_other_uses_of_lists_are_refused(use: str) -> None:
+    """It is not known while importing how long the list is."""
+    model = parsed(LISTS.format(use))
+    with pytest.raises(xrelay.OnnxImportError, match="which xrelay.interpret and"):
+        xrelay.compile(model, shapes={"n": 4}, cache=False)

@@ -88,7 +88,7 @@ def loop(node: Node) -> Sequence[SSAValue]:
     rounds = int(limit.item()) if limit is not None and limit.size == 1 else None
     few = rounds is not None and _few(node, body, rounds)
     if any(not is_tensor_type(node.input(i).type) for i in range(2, node.input_count)):
-        return unrolled_loop(node)  # Sequences grow.
+        return first_possible(node, [unrolled_loop])  # Sequences grow.
     way = tested_loop if asks or not node.has_input(0) else counted_loop
     # How many rows rounds add to a result must be known, which unrolling may find out.
     unrolls = asks and adds or node.unrolls
