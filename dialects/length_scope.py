@@ -15,6 +15,7 @@ from xrelay.dialects.polynomials import (
     Bounds,
     Polynomial,
     core_of,
+    difference,
     number,
     product_bounds,
     quotient_bounds,
@@ -99,6 +100,10 @@ class Scope:
     """Those of them whose number something has asked for, which it does for all lengths."""
     table: list[Polynomial] = field(default_factory=list[Polynomial])
     """The values that the code reads."""
+    lengths: dict[Polynomial, object] = field(
+        default_factory=dict[Polynomial, object], repr=False, compare=False
+    )
+    """What stands for polynomials in types and arithmetic: the same each time."""
     _places: dict[tuple[Polynomial, ...], int] = field(
         default_factory=dict[tuple[Polynomial, ...], int]
     )
@@ -188,8 +193,8 @@ class Scope:
         for one, other in ((left, right), (right, left)):
             if other in self._within(operation, one):
                 return one
-        difference = self._without_common_factors(total(left, times(right, -1)))
-        low, high = self.bounds(difference)
+        apart = self._without_common_factors(difference(left, right))
+        low, high = self.bounds(apart)
         if high > 0 > low:
             return self._atom(operation, *sorted((left, right)))
         return left if (high <= 0) == (operation == "min") else right

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import floor, gcd, isfinite
 from operator import index
-from typing import cast
+from typing import TypeGuard, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, TupleType, i64
 from xdsl.ir import Attribute, Data, TypeAttribute
@@ -29,7 +29,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from xrelay.dialects.length_scope import RELATIONS, Scope
-from xrelay.dialects.polynomials import Polynomial, multiplied, number, times, total
+from xrelay.dialects.polynomials import Polynomial, difference, multiplied, number, times, total
 
 MOST_TERMS = 64
 MOST_FACTOR = 2**62
@@ -50,9 +50,12 @@ def length_of(scope: Scope, value: Polynomial) -> int:
         return 0
     if len(value) == 1 and not value[0][0]:
         return value[0][1]
-    if len(value) > MOST_TERMS or any(abs(factor) > MOST_FACTOR for _, factor in value):
-        scope.pin(value)
-    return cast(int, Length(scope, value))
+    known = scope.lengths.get(value)
+    if known is None:
+        if len(value) > MOST_TERMS or any(abs(factor) > MOST_FACTOR for _, factor in value):
+            scope.pin(value)
+        known = scope.lengths[value] = Length(scope, value)
+    return cast(int, known)
 
 
 class Length:
@@ -61,10 +64,12 @@ class Length:
     arithmetic of one.
     """
 
-    __slots__ = ("scope", "value")
+    __slots__ = ("_hash", "scope", "value")
 
     def __init__(self, scope: Scope, value: Polynomial):
         self.scope, self.value = scope, value
+        # Equal hashes make a dictionary ask whether lengths are equal, which is a decision, and -1 has the hash of -2.
+        self._hash = hash((id(scope), value, *(factor == -1 for _, factor in value)))
 
     @property
     def hint(self) -> int:
@@ -72,8 +77,7 @@ class Length:
         return self.scope.hint(self.value)
 
     def __hash__(self) -> int:
-        # Equal hashes make a dictionary ask whether lengths are equal, which is a decision, and -1 has the hash of -2.
-        return hash((id(self.scope), self.value, *(factor == -1 for _, factor in self.value)))
+        return self._hash
 
     def __repr__(self) -> str:
         ranges = [self.scope.stated.get(each) for each in sorted(self.scope.symbols_in(self.value))]
@@ -95,6 +99,8 @@ class Length:
                 "lengths of two programs have nothing to do with each other"
             )
             return other.value
+        if type(other) is int:
+            return number(other)
         try:
             return number(index(cast(int, other)))
         except TypeError:
@@ -112,12 +118,12 @@ class Length:
     def __sub__(self, other: object) -> object:
         if isinstance(other, float):
             return float(self) - other
-        return self._with(other, lambda a, b: total(a, times(b, -1)))
+        return self._with(other, difference)
 
     def __rsub__(self, other: object) -> object:
         if isinstance(other, float):
             return other - float(self)
-        return self._with(other, lambda a, b: total(b, times(a, -1)))
+        return self._with(other, lambda a, b: difference(b, a))
 
     def __mul__(self, other: object) -> object:
         return float(self) * other if isinstance(other, float) else self._with(other, multiplied)
@@ -130,7 +136,7 @@ class Length:
         return self.scope.divide(value, by)
 
     def _rest(self, value: Polynomial, by: Polynomial) -> Polynomial:
-        return total(value, times(multiplied(self._divided(value, by), by), -1))
+        return difference(value, multiplied(self._divided(value, by), by))
 
     def __floordiv__(self, other: object) -> object:
         return self._with(other, self._divided)
@@ -167,7 +173,7 @@ class Length:
         value = self._other(other)
         if value is None:
             return NotImplemented
-        return self.scope.decide(total(self.value, times(value, -1)), relation)
+        return self.scope.decide(difference(self.value, value), relation)
 
     def _compared_with(self, other: float, relation: str) -> bool:
         """A comparison with a number that may have a fraction, or be infinite or none."""
@@ -262,6 +268,10 @@ def is_open(value: object) -> bool:
     return type(value) is Length
 
 
+def _is_length(value: object) -> TypeGuard[Length]:
+    return type(value) is Length
+
+
 def is_open_type(type_: Attribute) -> bool:
     """Whether a type is that of tensors with a length that is not known before the program runs, or has one within."""
     if isinstance(type_, TupleType):
@@ -281,15 +291,12 @@ def likely_type(type_: Attribute) -> Attribute:
 
 def hint(value: int) -> int:
     """A number; for a length that of the first call. It is no guard, and nothing may rely on it."""
-    return cast(Length, value).hint if is_open(value) else value
+    return value.hint if _is_length(value) else value
 
 
 def likely(value: int) -> int:
     """A number; for a length the one that choices are made for, which must serve all lengths: it is no guard."""
-    if not is_open(value):
-        return value
-    length = cast(Length, value)
-    return length.scope.likely(length.value)
+    return value.scope.likely(value.value) if _is_length(value) else value
 
 
 def certainly(value: int, other: int) -> bool:
@@ -297,8 +304,8 @@ def certainly(value: int, other: int) -> bool:
     first = value if is_open(value) else other
     if not is_open(first):
         return value == other
-    difference = total(polynomial(value), times(polynomial(other), -1))
-    return cast(Length, first).scope.is_zero(difference)
+    apart = difference(polynomial(value), polynomial(other))
+    return cast(Length, first).scope.is_zero(apart)
 
 
 def place_of(value: int, *more: int) -> int:
@@ -313,7 +320,7 @@ def place_of(value: int, *more: int) -> int:
 
 def common_divisor(value: int) -> int:
     """A number that divides a number whatever the lengths are; 0 for 0."""
-    return gcd(*(factor for _, factor in cast(Length, value).value)) if is_open(value) else value
+    return gcd(*(factor for _, factor in value.value)) if _is_length(value) else value
 
 
 def smaller(lhs: int, rhs: int) -> int:
@@ -336,7 +343,7 @@ def _extreme(operation: str, lhs: int, rhs: int) -> int:
 
 def polynomial(value: int) -> Polynomial:
     """A number as a polynomial."""
-    return cast(Length, value).value if is_open(value) else number(value)
+    return value.value if _is_length(value) else number(value)
 
 
 @irdl_attr_definition

@@ -70,6 +70,12 @@ def times(value: Polynomial, factor: int) -> Polynomial:
 
 
 @lru_cache(MOST_KNOWN)
+def difference(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
+    """What is left of one without the other."""
+    return total(lhs, times(rhs, -1))
+
+
+@lru_cache(MOST_KNOWN)
 def multiplied(lhs: Polynomial, rhs: Polynomial) -> Polynomial:
     """The product of two."""
     terms: dict[Monomial, int] = {}
