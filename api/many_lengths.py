@@ -117,7 +117,8 @@ def _asker(error: BaseException | None) -> str:
             for name in ("op", "self", "node"):
                 found = frame.f_locals.get(name)
                 if isinstance(found, RelayOp):
-                    node = model_name(found)
+                    # While it is constructed it has no place in the model yet.
+                    node = model_name(found) if hasattr(found, "location") else None
                     return short_name(found) + (f" '{node}'" if node is not None else "")
         error = error.__cause__ or error.__context__
     return ""

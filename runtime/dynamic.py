@@ -44,6 +44,8 @@ logger = logging.getLogger("xrelay.lengths")
 
 MOST_PROGRAMS = 32
 """How many static programs a model keeps."""
+MOST_LENGTHS = 1024
+"""For how many combinations it knows which program for many lengths serves them: these share code and workspaces."""
 MOST_COUNTED = 1024
 """Of how many combinations of lengths calls are counted."""
 MOST_BYTES = 4 << 30
@@ -67,6 +69,11 @@ class DynamicSignature:
 @runtime_checkable
 class InStages(Protocol):
     """A model in stages, as `xrelay.runtime.staged` has them."""
+
+    @property
+    def stages(self) -> tuple[Model | PartitionedModel | DynamicModel, ...]:
+        """The models that run one after the other."""
+        ...
 
     @property
     def specialisations(self) -> tuple[Specialisation, ...]:
@@ -312,6 +319,14 @@ class DynamicModel:
         return tuple(each for kept in ready for each in kept.specialisations)
 
     @property
+    def stages(self) -> tuple[Model | PartitionedModel | DynamicModel, ...]:
+        """
+        The models that run one after the other, once a call has shown that sizes depend on data, where these are the same for
+        all shapes; none before, and for other models.
+        """
+        return () if self._stages is None else self._stages.stages
+
+    @property
     def llvm_ir(self) -> str:
         """Raises ModelError: each specialisation has its own."""
         if self._stages is not None:
@@ -380,7 +395,8 @@ class DynamicModel:
             raise
         future.set_result(found)
         with self._lock:
-            self._forget(key)
+            if not found.serves_others or len(self._programs) > MOST_LENGTHS:
+                self._forget(key)
         return found
 
     def _named(self, shapes: Sequence[Known]) -> dict[str, Known]:
@@ -424,14 +440,18 @@ class DynamicModel:
                 yield future.result()
 
     def _forget(self, newest: _Key) -> None:
-        """Drops the programs that were used longest ago, until those that are left are few and small enough."""
+        """Drops what was used longest ago, until programs for some lengths alone are few and small enough, and others few."""
         ready = [
-            (key, future.result().bytes)
+            (key, future.result())
             for key, future in self._programs.items()
             if future.done() and future.exception() is None
         ]
-        count, size = len(ready), sum(size for _, size in ready)
-        for key, bytes_of_one in ready:
+        shared = [key for key, kept in ready if kept.serves_others and key != newest]
+        for key in shared[: max(0, len(shared) - MOST_LENGTHS)]:
+            del self._programs[key]
+        alone = [(key, kept.bytes) for key, kept in ready if not kept.serves_others]
+        count, size = len(alone), sum(size for _, size in alone)
+        for key, bytes_of_one in alone:
             if count <= self._most_programs and size <= self._most_bytes:
                 return
             if key != newest:

@@ -84,8 +84,12 @@ class Added:
     axis: int
     backwards: bool
     """Whether the last round adds the first slice."""
+    before: tuple[str, ...] = ()
+    """The first parts, by their names around the loop."""
     concatenates: bool = False
     """Whether the axis is one of the parts, which are of any length along it, and no new one."""
+    is_list: bool = False
+    """Whether the parts are a list in the model, of which there has to be one."""
 
     def of(self, parts: Sequence[Array]) -> Array:
         """
@@ -103,13 +107,18 @@ class Added:
             ) from None
 
     def of_none(self, stated: TensorSpec | OpenTensor) -> Array:
-        """The tensor of no parts, with what is stated of one; 0 for lengths that are open."""
-        dims = stated.shape if isinstance(stated, TensorSpec) else stated.dims or ()
+        """
+        The tensor of no parts, with what is stated of one; 0 for lengths that are open.
+
+        Raises ModelError where there has to be one, or not even its rank is stated.
+        """
+        dims = stated.shape if isinstance(stated, TensorSpec) else stated.dims
+        if self.is_list or dims is None:
+            raise ModelError(
+                f"a loop makes no round, and '{self.result}' is made of what rounds add, expected one or more"
+            )
         shape = [0 if isinstance(dim, str) else dim for dim in dims]
-        if self.concatenates and shape:
-            shape[self.axis] = 0
-        elif not self.concatenates:
-            shape.insert(self.axis if self.axis >= 0 else len(shape) + 1 + self.axis, 0)
+        shape.insert(self.axis if self.axis >= 0 else len(shape) + 1 + self.axis, 0)
         return np.empty(shape, stated.dtype)
 
 
@@ -212,7 +221,7 @@ class Repeated:
             # Results are the caller's, inputs are not.
             found = {name: array.copy() for name, array in found.items()}
         for each in loop.added:
-            parts = slices[each.name]
+            parts = [*(known[name] for name in each.before), *slices[each.name]]
             found[each.result] = each.of(parts) if parts else each.of_none(self._outputs[each.name])
         return found
 
@@ -312,7 +321,7 @@ class StagedModel:
             "runs on arrays of the caller: the sizes of results are known when it has run. Use `run`"
         )
 
-    def profile(self, inputs: object, runs: object) -> NoReturn:
+    def profile(self, inputs: object, runs: object = 1) -> NoReturn:
         """Raises ModelError: each program of each stage has steps of its own."""
         del inputs, runs
         self._refuse("has a profile of its own")

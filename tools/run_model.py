@@ -385,9 +385,9 @@ def complete_inputs(
     names = {
         dim for spec in signature.inputs if isinstance(spec, OpenTensor) for dim in spec.dims or ()
     }
-    # Elements are of --input, and those of inputs that are constants by now.
-    stated = [name for name, each in (shapes or {}).items() if not isinstance(each, InputValue)]
-    for name in stated:
+    # Where elements are constants by now, their inputs are not among these, and the model has seen all names.
+    are_all = not any(isinstance(each, InputValue) for each in (shapes or {}).values())
+    for name in shapes or {} if are_all else ():
         if name not in names and all(name != spec.name for spec in signature.inputs):
             raise CommandFailed(
                 f"--shape names '{name}', which is neither an input nor an open dimension of {few(signature.inputs)}",

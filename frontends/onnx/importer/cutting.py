@@ -18,14 +18,13 @@ from pathlib import Path
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from xdsl.ir import OpResult, SSAValue
 
-from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import UnknownValue
 from xrelay.frontends.onnx.importer.bounded import BOUNDED, DOMAIN, Bounded, Kind
 from xrelay.frontends.onnx.importer.branches import given_tensor, unused
 from xrelay.frontends.onnx.importer.functions import default_domain, used_names
 from xrelay.frontends.onnx.importer.inputs import described_ports
-from xrelay.frontends.onnx.importer.rounds import round_of, without_lists
+from xrelay.frontends.onnx.importer.rounds import ListedLoop, round_of, without_lists
 from xrelay.frontends.onnx.importer.scope import Scope
 from xrelay.frontends.onnx.messages import names
 from xrelay.frontends.onnx.narrow import NARROW
@@ -93,9 +92,10 @@ class Cutter:
             if has_bound(node):
                 continue
             if error.takes_rounds:
-                if without_lists(node, self.graph.node) is None:
+                listed = without_lists(node, self.graph.node)
+                if listed is None:
                     return None
-                operands |= self._computed(node)
+                operands |= self._computed(listed)
                 continue
             deciding = self._deciding(node, error.value)
             if not deciding:
@@ -135,18 +135,11 @@ class Cutter:
             if value is not None and not self.scope.shared.builder.is_constant(value)
         }
 
-    def _computed(self, loop: NodeProto) -> set[str]:
+    def _computed(self, loop: ListedLoop) -> set[str]:
         """What a loop takes of other nodes: values that are sizes, too, as they may be others at the next call."""
-        own = {name for name in loop.input if name and not self._is_stated(name)}
-        return {
-            name
-            for name in own.union(self._operands(loop)) - self.inputs.keys()
-            if not self._is_empty_sequence(name)
-        }
-
-    def _is_empty_sequence(self, name: str) -> bool:
-        value = self.scope.values[name]
-        return value is not None and isinstance(value.owner, TupleOp) and not value.owner.fields
+        given = [*filter(None, loop.node.input), *loop.firsts]
+        own = {name for name in given if not self._is_stated(name)}
+        return own.union(self._operands(loop.node)) - self.inputs.keys()
 
     def _deciding(self, node: NodeProto, value: SSAValue) -> set[str]:
         """The operands of a node, no constants, that decide about a value that its converter asks for."""
@@ -227,10 +220,8 @@ class Cutter:
         shared = list(filter(self._shared, others))
         nodes, taken = self._needed([each.name for each in one.outputs], [*shared, *one.nodes])
         body = self._model("round", nodes, taken, one.outputs)
-        around = [
-            *filter(None, listed.node.input),
-            *(name for name in taken if name not in one.kinds),
-        ]
+        given = [*filter(None, listed.node.input), *listed.firsts]
+        around = [*given, *(name for name in taken if name not in one.kinds)]
         around = [name for name in dict.fromkeys(around) if not self._is_stated(name)]
         late = {name for node in done for name in node.output}
         stated = [
@@ -243,8 +234,8 @@ class Cutter:
         if body is None or stated and second is None or not all(map(self._is_tensor, around)):
             return None
         constants: dict[str, Array] = {}
-        for name in filter(self._is_stated, listed.node.input):
-            value = self.scope.values[name]
+        for name in filter(self._is_stated, given):
+            value = self.scope.values.get(name)
             array = None if value is None else self.scope.shared.builder.known(value)
             if array is None:
                 return None
@@ -253,11 +244,12 @@ class Cutter:
         return Stages(Rounds(one.loop, body, operands, constants), second, {})
 
     def _is_stated(self, name: str) -> bool:
-        """Whether a value is an initializer, or what a Constant node states."""
+        """Whether a value is an initializer, an input that is a constant, or what a Constant node states."""
+        if name in self.scope.initializers or name in self.values and not self.is_open:
+            return True
         number = self.scope.producers.get(name)
         node = None if number is None else self.graph.node[number]
-        is_stated = node is not None and node.op_type == "Constant"
-        return name in self.scope.initializers or is_stated
+        return node is not None and node.op_type == "Constant"
 
     def _shared(self, node: NodeProto) -> bool:
         """Whether a node computes constants alone, which each model does that needs them."""

@@ -1,6 +1,6 @@
 """Loops whose rounds are runs of a model: the nodes of one round, under names that nothing else in the model has."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,10 @@ from xrelay.frontends.onnx.importer.bounded import Kind, Values
 from xrelay.frontends.onnx.importer.branches import insert
 from xrelay.frontends.onnx.importer.functions import used_names
 from xrelay.frontends.onnx.tensors import loaded_tensor
+from xrelay.runtime.signature import Dimension
 from xrelay.runtime.staged import Added, Carried, Loop, Sliced
+
+MADE_OF_TENSORS = ("SequenceEmpty", "SequenceConstruct", "SequenceInsert")
 
 
 @dataclass(frozen=True)
@@ -27,47 +30,83 @@ class Round:
 
 
 @dataclass(frozen=True)
+class Join:
+    """How the tensors of a list become one."""
+
+    axis: int
+    concatenates: bool
+    """Whether the axis is no new one."""
+    before: tuple[str, ...]
+    """The tensors that the list has before the loop."""
+
+
+@dataclass(frozen=True)
 class ListedLoop:
     """A loop without the lists of tensors that it carries."""
 
     node: NodeProto
     """Its rounds add the tensors instead, for each node that joins a list once; the results are those of these nodes."""
-    joins: dict[str, tuple[int, bool]]
-    """The axis along which each of these results is joined, and whether that is no new one."""
+    joins: dict[str, Join]
+    """How each of these results is joined."""
     joining: list[NodeProto]
+
+    @property
+    def firsts(self) -> list[str]:
+        """The tensors that lists begin with."""
+        return [name for each in self.joins.values() for name in each.before]
+
+
+def _parts_of(name: str, producers: Mapping[str, NodeProto]) -> list[str] | None:
+    """The tensors of a list that is made of some that have names; None for what else a sequence comes from."""
+    parts: list[str] = []
+    while (node := producers.get(name)) is not None:
+        if node.op_type == "SequenceEmpty":
+            return parts
+        if node.op_type == "SequenceConstruct":
+            return [*node.input, *parts]
+        if node.op_type != "SequenceInsert" or not _appends(node, node.input[0]):
+            return None
+        name = node.input[0]
+        parts.insert(0, node.input[1])
+    return None
 
 
 def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | None:
     """
-    A Loop among some nodes of a graph, without lists that begin with SequenceEmpty, to each of which every round adds a tensor by
-    SequenceInsert, and which nothing but ConcatFromSequence takes; None where it does something else with a sequence.
+    A Loop among some nodes of a graph, without lists, to each of which every round adds a tensor by SequenceInsert, and which nothing
+    but ConcatFromSequence takes; None where it does something else with a sequence.
     """
-    empty = {each.output[0]: each for each in nodes if each.op_type == "SequenceEmpty"}
-    lists = [number for number, name in enumerate(loop.input) if name in empty]
+    producers = {each.output[0]: each for each in nodes if each.op_type in MADE_OF_TENSORS}
+    lists = [number for number, name in enumerate(loop.input) if name in producers]
     if loop.op_type != "Loop" or not lists:
         return ListedLoop(loop, {}, [])
     made = NodeProto()
     made.CopyFrom(loop)
     body = _body(made)
-    joins: dict[str, tuple[int, bool]] = {}
+    joins: dict[str, Join] = {}
     joining: list[NodeProto] = []
     added: list[tuple[str, ValueInfoProto]] = []
     for number in lists:
         before, after = body.input[number].name, body.output[number - 1].name
         inserts = [each for each in body.node if after in each.output]
         users = [each for each in body.node if before in used_names(each)]
-        if len(inserts) != 1 or users != inserts or not _appends(inserts[0], before):
+        first = _parts_of(loop.input[number], producers)
+        if (
+            len(inserts) != 1
+            or users != inserts
+            or not _appends(inserts[0], before)
+            or first is None
+        ):
             return None
         body.node.remove(inserts[0])
         part = next((each for each in body.value_info if each.name == inserts[0].input[1]), None)
-        code = _integer(empty[loop.input[number]], "dtype", TensorProto.FLOAT)
-        part = part or helper.make_tensor_value_info(inserts[0].input[1], code, None)
+        part = part or _stated_part(body.input[number], inserts[0].input[1])
         result = loop.output[number - 2]
         for user in (each for each in nodes if result and result in used_names(each)):
             if user.op_type != "ConcatFromSequence":
                 return None
             concatenates = not _integer(user, "new_axis", 0)
-            joins[user.output[0]] = _integer(user, "axis", 0), concatenates
+            joins[user.output[0]] = Join(_integer(user, "axis", 0), concatenates, tuple(first))
             joining.append(user)
             added.append((user.output[0], part))
     outputs = list(made.output) + [""] * (len(body.output) - 1 - len(made.output))
@@ -76,6 +115,13 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
     made.output[:] = [*outputs, *(name for name, _ in added)]
     body.output.extend(part for _, part in added)
     return ListedLoop(made, joins, joining)
+
+
+def _stated_part(sequence: ValueInfoProto, name: str) -> ValueInfoProto:
+    """A tensor of a list, by what is stated of this."""
+    made = ValueInfoProto(name=name)
+    made.type.CopyFrom(sequence.type.sequence_type.elem_type)
+    return made
 
 
 def _appends(node: NodeProto, sequence: str) -> bool:
@@ -121,23 +167,28 @@ def round_of(listed: ListedLoop, values: Values, base_dir: Path | None) -> Round
         _integers(node, f"scan_output_{each}", len(results) - states)
         for each in ("axes", "directions")
     )
-    joins = [
-        listed.joins.get(name, (axis, False))
-        for name, axis in zip(named[states:], axes, strict=False)
-    ]
     added = tuple(
-        Added(name, result, axis, bool(backwards), concatenates)
-        for name, result, (axis, concatenates), backwards in zip(
-            results[states:], named[states:], joins, directions, strict=False
+        Added(name, result, axis, bool(backwards))
+        if join is None
+        else Added(name, result, join.axis, False, join.before, join.concatenates, is_list=True)
+        for name, result, axis, backwards, join in zip(
+            results[states:],
+            named[states:],
+            axes,
+            directions,
+            map(listed.joins.get, named[states:]),
+            strict=False,
         )
     )
     kinds: dict[str, Kind] = {}
     unranked: dict[str, int] = {}
     if count:
         kinds |= {count: (TensorProto.INT64, []), going: (TensorProto.BOOL, [])}
-    for each in carried:
+    first = len(body.input) - len(inputs)
+    for each, before, after in zip(carried, body.input[first:], stated, strict=False):
         code, dims = values.kind(each.given)
-        kinds[each.before] = kinds[each.result] = code, [""] * len(dims)
+        kinds[each.result] = code, [""] * len(dims)
+        kinds[each.before] = code, _stated_dims(before, after, dims, body.name)
     for each in sliced:
         code, dims = values.kind(each.given)
         kinds[each.name] = code, [""] * (len(dims) - 1)
@@ -162,6 +213,30 @@ def round_of(listed: ListedLoop, values: Values, base_dir: Path | None) -> Round
         unranked,
         Loop(limit, condition, count, going, goes_on, carried, sliced, added),
     )
+
+
+def _stated_dims(
+    before: ValueInfoProto, after: ValueInfoProto, given: Sequence[Dimension], scope: str
+) -> list[Dimension]:
+    """
+    The dimensions that a round takes of what is carried: lengths that are stated of what it takes and gives, and names, which are
+    those of the body.
+    """
+    found: list[Dimension] = []
+    sides = [list(each.type.tensor_type.shape.dim) for each in (before, after)]
+    for axis, known in enumerate(given):
+        if any(len(dims) != len(given) for dims in sides):
+            found.append("")
+            continue
+        taken, gives = (dims[axis] for dims in sides)
+        same = taken.dim_value == gives.dim_value and (
+            isinstance(known, str) or known == taken.dim_value
+        )
+        if taken.dim_value:
+            found.append(taken.dim_value if same else "")
+        else:
+            found.append(f"{scope}.{taken.dim_param}" if taken.dim_param else "")
+    return found
 
 
 def _port(output: ValueInfoProto, name: str) -> ValueInfoProto:

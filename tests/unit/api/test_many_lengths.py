@@ -87,3 +87,21 @@ def test_programs_are_made_in_the_background_one_after_the_other(
     (_, second) = STARTED
     second.finish()
     assert alone() == [(4, 6), (5, 6)]
+
+
+def test_numbers_that_an_operator_asks_for_while_it_is_made() -> None:
+    """Widths of a pad are numbers: each length has a program of its own, and the log can say what asked."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]> pads (float[k] a) => (float[m] o) {
+          length = Shape(a)
+          sixteen = Constant <value_ints = [16]> ()
+          zero = Constant <value_ints = [0]> ()
+          left = Sub(sixteen, length)
+          widths = Concat <axis = 0> (zero, left)
+          o = Pad(a, widths)
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for k in (2, 5, 16):
+        a = np.arange(k, dtype=np.float32)
+        np.testing.assert_array_equal(compiled.run({"a": a})["o"], np.pad(a, (0, 16 - k)))

@@ -375,3 +375,85 @@ def test_other_uses_of_lists_are_refused(use: str) -> None:
     model = parsed(LISTS.format(use))
     with pytest.raises(xrelay.OnnxImportError, match="which xrelay.interpret and"):
         xrelay.compile(model, shapes={"n": 4}, cache=False)
+
+
+def test_lists_that_begin_with_a_prompt() -> None:
+    model = parsed(LISTS.format("more = Size(tokens)"))
+    none, insert = (
+        model.graph.node[0],
+        onnx.helper.make_node("SequenceInsert", ["none", "first"], ["begun"]),
+    )
+    model.graph.node.insert(2, insert)
+    loop = next(each for each in model.graph.node if each.op_type == "Loop")
+    loop.input[3] = "begun"
+    compiled = xrelay.compile(model, cache=False)
+    for first in (1, 2, 6):
+        agree(model, compiled, {"first": np.array([first]), "x": ROWS})
+    none.CopyFrom(onnx.helper.make_node("SequenceConstruct", ["first", "first"], ["none"]))
+    compiled = xrelay.compile(model, cache=False)
+    agree(model, compiled, {"first": np.array([2]), "x": ROWS})
+
+
+LIST_OF_NONE = """m (int64 k, int64[1] x) => (int64[t] o) {
+    none = SequenceEmpty <dtype = 7> ()
+    there = NonZero(x)
+    go = Constant <value = bool {1}> ()
+    list = Loop (k, go, none) <body = b (int64 i, bool c, seq(int64[1]) s) => (bool d, seq(int64[1]) t) {
+        n = Add(x, i)
+        t = SequenceInsert(s, n)
+        top = ReduceSum <keepdims = 0> (n)
+        limit = Constant <value_int = 9> ()
+        d = Less(top, limit)
+    }>
+    o = ConcatFromSequence <axis = 0> (list)
+}"""
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_a_list_of_nothing_is_joined_to_nothing(first: int) -> None:
+    """That is refused in every call, as onnxruntime does, whatever calls there were before."""
+    compiled = xrelay.compile(parsed(LIST_OF_NONE), cache=False)
+    for k in (first, 3, 0):
+        inputs = {"k": np.array(k), "x": np.array([2])}
+        if k:
+            agree(parsed(LIST_OF_NONE), compiled, inputs)
+        else:
+            with pytest.raises((ModelError, xrelay.OnnxImportError), match="expected one|is empty"):
+                compiled.run(inputs)
+
+
+CACHE = """m (float[b, 1, 8] q, float[b, p, 8] past, int64 n) => (float[b, t, 8] kv, float[b, 1, 8] last, float[r, b, 1, 8] all) {
+    last, kv, all = Loop (n, "", q, past) <
+        body = b (int64 i, bool c, float[b, 1, 8] s, float[b, k, 8] cache) => (bool d, float[b, 1, 8] t, float[b, l, 8] more, float[b, 1, 8] u) {
+            more = Concat <axis = 1> (cache, s)
+            turned = Transpose <perm = [0, 2, 1]> (more)
+            scores = MatMul(s, turned)
+            weights = Softmax <axis = -1> (scores)
+            t = MatMul(weights, more)
+            u = Identity(t)
+            d = Identity(c)
+        }
+    >
+}"""
+
+
+def test_a_cache_that_grows_in_a_loop() -> None:
+    """One program serves all rounds, and all numbers of them, of which there may be more than programs are kept."""
+    model = parsed(CACHE)
+    compiled = xrelay.compile(model, cache=False)
+    assert compiled.stages == ()
+    rng = np.random.default_rng(0)
+    q, past = (rng.standard_normal((2, length, 8)).astype(np.float32) for length in (1, 3))
+    for n in (2, 50, 7, 0):
+        agree(model, compiled, {"q": q, "past": past, "n": np.array(n)}, 1e-4)
+    assert len({each.conditions for each in compiled.specialisations}) == 1
+    assert len(compiled.specialisations) == 50 and len(compiled.stages) == 1
+
+
+def test_sizes_of_data_and_inputs_of_the_command_line(tmp_path: Path) -> None:
+    """An input with few numbers that is given is a constant of the stages."""
+    path, count = tmp_path / "cache.onnx", tmp_path / "n.npy"
+    onnx.save(parsed(CACHE), path)
+    np.save(count, np.array(3))
+    shapes = ["--shape", "b=2", "--shape", "p=3"]
+    assert main(["run", str(path), *shapes, "--input", f"n={count}", "--verify"]) == 0

@@ -52,17 +52,21 @@ def counted_loop(node: Node) -> Sequence[SSAValue]:
         end = index(node, rounds)
     else:
         rounds, end = None, node.add(arith.IndexCastOp(number(node, node.input(0), i64), INDEX))
+
+    def make(count: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        position = as_tensor(node, node.add(arith.IndexCastOp(count, i64)))
+        return node.inline_graph(body, [position, going, *carried])[1:]
+
+    if added and rounds is None:
+        # Where a round changes what it carries, it is no help to know how many there are.
+        block = Block(arg_types=[INDEX, *(value.type for value in initial)])
+        require_types(initial, make(block.args[0], block.args[1:])[: len(initial)])
     if added and not rounds:
         raise DependsOnData(
             "input 0 ('M') is not a constant, and the shape of what rounds add depends on it"
             if rounds is None
             else "it makes no round, and the shape of what rounds add is not known"
         )
-
-    def make(count: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        position = as_tensor(node, node.add(arith.IndexCastOp(count, i64)))
-        return node.inline_graph(body, [position, going, *carried])[1:]
-
     return repeated(node, end, initial, rounds or 0, [False] * added, make)
 
 
@@ -174,7 +178,8 @@ def require_types(before: Sequence[SSAValue], after: Sequence[SSAValue]) -> None
     for position, (old, new) in enumerate(zip(before, after, strict=True)):
         if old.type != new.type:
             raise DependsOnData(
-                f"a round makes {new.type} of its carried value {position}, which is {old.type} before"
+                f"a round makes {new.type} of its carried value {position}, which is {old.type} before",
+                inside=True,
             )
 
 
