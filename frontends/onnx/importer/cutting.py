@@ -59,6 +59,7 @@ class Cutter:
         self.unranked: dict[str, int] = {}
         """The codes of the element types of what loops compute whose rank is not stated."""
         self._names = set(names(model))
+        self._outputs = {output.name for output in self.graph.output}
 
     def stages(
         self, failed: Sequence[tuple[NodeProto, UnknownValue]], is_open: bool
@@ -93,7 +94,7 @@ class Cutter:
                 continue
             if error.takes_rounds:
                 listed = without_lists(node, self.graph.node)
-                if listed is None:
+                if listed is None or self._outputs.intersection(listed.lists):
                     return None
                 operands |= self._computed(listed)
                 continue

@@ -49,6 +49,8 @@ class ListedLoop:
     joins: dict[str, Join]
     """How each of these results is joined."""
     joining: list[NodeProto]
+    lists: Sequence[str]
+    """The lists that it gave."""
 
     @property
     def firsts(self) -> list[str]:
@@ -79,7 +81,7 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
     producers = {each.output[0]: each for each in nodes if each.op_type in MADE_OF_TENSORS}
     lists = [number for number, name in enumerate(loop.input) if name in producers]
     if loop.op_type != "Loop" or not lists:
-        return ListedLoop(loop, {}, [])
+        return ListedLoop(loop, {}, [], ())
     made = NodeProto()
     made.CopyFrom(loop)
     body = _body(made)
@@ -89,7 +91,7 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
     for number in lists:
         before, after = body.input[number].name, body.output[number - 1].name
         inserts = [each for each in body.node if after in each.output]
-        users = [each for each in body.node if before in used_names(each)]
+        users = [each for each in body.node if {before, after}.intersection(used_names(each))]
         first = _parts_of(loop.input[number], producers)
         if (
             len(inserts) != 1
@@ -101,7 +103,7 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
         body.node.remove(inserts[0])
         part = next((each for each in body.value_info if each.name == inserts[0].input[1]), None)
         part = part or _stated_part(body.input[number], inserts[0].input[1])
-        result = loop.output[number - 2]
+        result = loop.output[number - 2] if number - 2 < len(loop.output) else ""
         for user in (each for each in nodes if result and result in used_names(each)):
             if user.op_type != "ConcatFromSequence":
                 return None
@@ -110,11 +112,12 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
             joining.append(user)
             added.append((user.output[0], part))
     outputs = list(made.output) + [""] * (len(body.output) - 1 - len(made.output))
+    given = [outputs[number - 2] for number in lists]
     for number in reversed(lists):
         del made.input[number], body.input[number], body.output[number - 1], outputs[number - 2]
     made.output[:] = [*outputs, *(name for name, _ in added)]
     body.output.extend(part for _, part in added)
-    return ListedLoop(made, joins, joining)
+    return ListedLoop(made, joins, joining, given)
 
 
 def _stated_part(sequence: ValueInfoProto, name: str) -> ValueInfoProto:

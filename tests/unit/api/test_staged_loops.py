@@ -368,11 +368,21 @@ def test_lists_that_rounds_append_to() -> None:
 
 @pytest.mark.parametrize(
     "use",
-    ["more = SequenceLength(list)", "at = Constant <value_int = 0> () more = SequenceAt(list, at)"],
+    [
+        "more = SequenceLength(list)",
+        "at = Constant <value_int = 0> () more = SequenceAt(list, at)",
+        "",
+    ],
 )
 def test_other_uses_of_lists_are_refused(use: str) -> None:
-    """It is not known while importing how long the list is."""
-    model = parsed(LISTS.format(use))
+    """It is not known while importing how long the list is. The last one uses it in the body."""
+    text = LISTS.format(use or "more = Size(tokens)")
+    if not use:
+        text = text.replace(
+            "rest = Not(same)",
+            "size = SequenceLength(more) no = Cast <to = 9> (size) rest = Not(no)",
+        )
+    model = parsed(text)
     with pytest.raises(xrelay.OnnxImportError, match="which xrelay.interpret and"):
         xrelay.compile(model, shapes={"n": 4}, cache=False)
 
@@ -457,3 +467,11 @@ def test_sizes_of_data_and_inputs_of_the_command_line(tmp_path: Path) -> None:
     np.save(count, np.array(3))
     shapes = ["--shape", "b=2", "--shape", "p=3"]
     assert main(["run", str(path), *shapes, "--input", f"n={count}", "--verify"]) == 0
+
+
+def test_a_list_that_is_an_output_is_refused() -> None:
+    text = LIST_OF_NONE.replace("=> (int64[t] o)", "=> (seq(int64[1]) list)")
+    text = text.replace("o = ConcatFromSequence <axis = 0> (list)", "")
+    with pytest.raises(xrelay.OnnxImportError, match="which xrelay.interpret"):
+        compiled = xrelay.compile(parsed(text), cache=False)
+        compiled.run({"k": np.array(3), "x": np.array([2])})
