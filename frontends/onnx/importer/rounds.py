@@ -222,23 +222,20 @@ def _stated_dims(
     before: ValueInfoProto, after: ValueInfoProto, given: Sequence[Dimension], scope: str
 ) -> list[Dimension]:
     """
-    The dimensions that a round takes of what is carried: lengths that are stated of what it takes and gives, and names, which are
-    those of the body.
+    The dimensions that a round takes of what is carried: the lengths and names that are stated of both what it takes and what it
+    gives. Names are those of the body.
     """
+    takes, gives = (list(each.type.tensor_type.shape.dim) for each in (before, after))
+    if not len(takes) == len(gives) == len(given):
+        return [""] * len(given)
     found: list[Dimension] = []
-    sides = [list(each.type.tensor_type.shape.dim) for each in (before, after)]
-    for axis, known in enumerate(given):
-        if any(len(dims) != len(given) for dims in sides):
+    for dim, next_dim, known in zip(takes, gives, given, strict=True):
+        if dim != next_dim or dim.dim_value and known not in ("", dim.dim_value):
             found.append("")
-            continue
-        taken, gives = (dims[axis] for dims in sides)
-        same = taken.dim_value == gives.dim_value and (
-            isinstance(known, str) or known == taken.dim_value
-        )
-        if taken.dim_value:
-            found.append(taken.dim_value if same else "")
+        elif dim.dim_value:
+            found.append(dim.dim_value)
         else:
-            found.append(f"{scope}.{taken.dim_param}" if taken.dim_param else "")
+            found.append(f"{scope}.{dim.dim_param}" if dim.dim_param else "")
     return found
 
 
