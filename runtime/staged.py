@@ -75,15 +75,12 @@ class Sliced:
 
 
 @dataclass(frozen=True)
-class Added:
-    """A tensor to which each round adds a slice, or a part."""
+class Join:
+    """How what rounds add becomes one tensor."""
 
-    name: str
-    """The slice, in the model of a round."""
-    result: str
     axis: int
-    backwards: bool
-    """Whether the last round adds the first slice."""
+    backwards: bool = False
+    """Whether what the last round adds comes first."""
     before: tuple[str, ...] = ()
     """The first parts, by their names around the loop."""
     concatenates: bool = False
@@ -91,19 +88,31 @@ class Added:
     is_list: bool = False
     """Whether the parts are a list in the model, of which there has to be one."""
 
+
+@dataclass(frozen=True)
+class Added:
+    """A tensor to which each round adds a slice, or a part."""
+
+    name: str
+    """The slice, in the model of a round."""
+    result: str
+    join: Join
+
     def of(self, parts: Sequence[Array]) -> Array:
         """
         The tensor of some parts.
 
         Raises ModelError for parts that do not fit each other.
         """
+        join = self.join
         try:
-            join = np.concatenate if self.concatenates else np.stack
-            return join(parts[::-1] if self.backwards else parts, self.axis)
+            joined = np.concatenate if join.concatenates else np.stack
+            return joined(parts[::-1] if join.backwards else parts, join.axis)
         except ValueError:
             shapes = few(dict.fromkeys(str(list(part.shape)) for part in parts))
+            along = "axis" if join.concatenates else "a new axis"
             raise ModelError(
-                f"rounds of a loop add tensors that do not fit each other to '{self.result}': {shapes}"
+                f"rounds of a loop add tensors to '{self.result}' that cannot be joined along {along} {join.axis}: {shapes}"
             ) from None
 
     def of_none(self, stated: TensorSpec | OpenTensor) -> Array:
@@ -113,12 +122,13 @@ class Added:
         Raises ModelError where there has to be one, or not even its rank is stated.
         """
         dims = stated.shape if isinstance(stated, TensorSpec) else stated.dims
-        if self.is_list or dims is None:
+        axis = self.join.axis
+        if self.join.is_list or dims is None:
             raise ModelError(
                 f"a loop makes no round, and '{self.result}' is made of what rounds add, expected one or more"
             )
         shape = [0 if isinstance(dim, str) else dim for dim in dims]
-        shape.insert(self.axis if self.axis >= 0 else len(shape) + 1 + self.axis, 0)
+        shape.insert(axis if axis >= 0 else len(shape) + 1 + axis, 0)
         return np.empty(shape, stated.dtype)
 
 
@@ -182,8 +192,8 @@ class Repeated:
     """A loop as a stage."""
 
     def __init__(self, name: str, rounds: Rounds[Any], body: AnyModel):
-        """`body` is what the model of a round has been compiled into."""
-        self.rounds, self.body = rounds, body
+        """`body` is what the model of a round, which is not kept, has been compiled into."""
+        self.loop, self.body, self._constants = rounds.loop, body, rounds.constants
         self.signature = DynamicSignature(name, rounds.operands, ())
         self._outputs = {each.name: each for each in body.signature.outputs}
 
@@ -197,11 +207,12 @@ class Repeated:
         What the loop gives, by names. After no round, tensors of slices have the lengths that the model states, 0 where it
         states none.
 
-        Raises ModelError for scanned tensors of several lengths, and for rounds that add what does not fit.
+        Raises ModelError for scanned tensors of several lengths, for conditions and numbers of rounds that are several, and for
+        rounds that add what does not fit.
         """
-        loop, known = self.rounds.loop, {**self.rounds.constants, **inputs}
-        limit = known[loop.limit].item() if loop.limit else self._slices(known)
-        going = known[loop.condition].reshape(()) if loop.condition else np.array(True)
+        loop, known = self.loop, {**self._constants, **inputs}
+        limit = int(_single(known[loop.limit], loop.limit)) if loop.limit else self._slices(known)
+        going = _single(known[loop.condition], loop.condition) if loop.condition else np.array(True)
         carried = {each.before: known[each.given] for each in loop.carried}
         slices: dict[str, list[Array]] = {each.name: [] for each in loop.added}
         number = 0
@@ -214,22 +225,20 @@ class Repeated:
             for name, parts in slices.items():
                 parts.append(results[name])
             if loop.goes_on:
-                going = results[loop.goes_on].reshape(())
+                going = _single(results[loop.goes_on], loop.goes_on)
             number += 1
         found = {each.result: carried[each.before] for each in loop.carried}
         if not number:
             # Results are the caller's, inputs are not.
             found = {name: array.copy() for name, array in found.items()}
         for each in loop.added:
-            parts = [*(known[name] for name in each.before), *slices[each.name]]
+            parts = [*(known[name] for name in each.join.before), *slices[each.name]]
             found[each.result] = each.of(parts) if parts else each.of_none(self._outputs[each.name])
         return found
 
     def _slices(self, known: Mapping[str, Array]) -> int | None:
         """As many rounds as scanned tensors have slices; None where there are none of these."""
-        lengths = {
-            each.given: known[each.given].shape[each.axis] for each in self.rounds.loop.sliced
-        }
+        lengths = {each.given: known[each.given].shape[each.axis] for each in self.loop.sliced}
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
             raise ModelError(f"the tensors that a loop goes through have several lengths: {told}")
@@ -331,6 +340,13 @@ class StagedModel:
             f"model '{self.signature.name}' has sizes that depend on data and runs in {len(self.stages)} stages, each "
             f"of which {what}"
         )
+
+
+def _single(array: Array, name: str) -> Array:
+    """The only element of an array. Raises ModelError for arrays of another size."""
+    if array.size != 1:
+        raise ModelError(f"'{name}' has {array.size} elements, a loop expects one")
+    return array.reshape(())
 
 
 def _taken(signature: StageSignature, known: Mapping[str, Array]) -> dict[str, Array]:

@@ -68,7 +68,7 @@ class UnknownValue(DependsOnData):
     A converter needs the elements of an operand that depends on inputs of the graph. With `decides_sizes` the
     operand is data, whose elements decide about the size of a result; else it is a shape, an axis, a number. With
     `takes_branch` it is a condition: what bodies of the node ask for, they may not once it is known. With `takes_rounds`
-    it is what a loop takes, each of whose rounds may be a run of a model.
+    it is what a loop takes, each of whose rounds may be a run of a model; where they may not, `otherwise` is what is in the way.
     """
 
     def __init__(
@@ -79,11 +79,12 @@ class UnknownValue(DependsOnData):
         decides_sizes: bool = False,
         takes_branch: bool = False,
         takes_rounds: bool = False,
+        otherwise: "UnknownValue | None" = None,
     ):
         super().__init__(reason)
         self.value = value
         self.decides_sizes, self.takes_branch = decides_sizes, takes_branch
-        self.takes_rounds = takes_rounds
+        self.takes_rounds, self.otherwise = takes_rounds, otherwise
 
 
 class UnknownOperand(Exception):

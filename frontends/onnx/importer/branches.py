@@ -5,7 +5,7 @@ from functools import partial
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from xrelay.frontends.onnx.importer.functions import graph_attributes
+from xrelay.frontends.onnx.importer.functions import graph_attribute, graph_attributes
 from xrelay.frontends.onnx.messages import names
 from xrelay.runtime.signature import InputValue
 
@@ -19,8 +19,9 @@ def with_branches(model: ModelProto, taken: Mapping[int, bool]) -> ModelProto:
     for number, node in enumerate(model.graph.node):
         if number in taken:
             which = "then_branch" if taken[number] else "else_branch"
-            branch = next(each.g for each in graph_attributes(node) if each.name == which)
-            insert(made.graph, branch, node.output, partial(unused, used=used))
+            insert(
+                made.graph, graph_attribute(node, which), node.output, partial(unused, used=used)
+            )
         else:
             made.graph.node.append(node)
     return made

@@ -58,7 +58,9 @@ class Cutter:
         """Of what nodes with a bound compute, and loops."""
         self.unranked: dict[str, int] = {}
         """The codes of the element types of what loops compute whose rank is not stated."""
-        self._names = set(names(model))
+        dims = (dim for value in self.graph.input for dim in value.type.tensor_type.shape.dim)
+        # Names of lengths that loops around have handed on begin with what names them apart.
+        self._names = {*names(model), *(dim.dim_param.partition(".")[0] for dim in dims)}
         self._outputs = {output.name for output in self.graph.output}
 
     def stages(
@@ -93,8 +95,8 @@ class Cutter:
             if has_bound(node):
                 continue
             if error.takes_rounds:
-                listed = without_lists(node, self.graph.node)
-                if listed is None or self._outputs.intersection(listed.lists):
+                listed = self.listed(node)
+                if listed is None:
                     return None
                 operands |= self._computed(listed)
                 continue
@@ -104,6 +106,12 @@ class Cutter:
             operands |= deciding - self.inputs.keys()
         is_way = any(has_bound(node) or error.takes_rounds for node, error in failed)
         return operands if operands or is_way else None
+
+    def listed(self, loop: NodeProto) -> ListedLoop | None:
+        """A loop without lists; None for one whose rounds cannot be runs of a model."""
+        found = without_lists(loop, self.graph.node)
+        is_way = found is not None and found.states_types
+        return found if is_way and self._outputs.isdisjoint(found.lists) else None
 
     # What converters of nodes with a bound ask for.
 
@@ -139,8 +147,20 @@ class Cutter:
     def _computed(self, loop: ListedLoop) -> set[str]:
         """What a loop takes of other nodes: values that are sizes, too, as they may be others at the next call."""
         given = [*filter(None, loop.node.input), *loop.firsts]
-        own = {name for name in given if not self._is_stated(name)}
-        return own.union(self._operands(loop.node)) - self.inputs.keys()
+        pending = [name for name in given if not self._is_stated(name)]
+        pending += self._operands(loop.node)
+        found = set[str]()
+        while pending:
+            name = pending.pop()
+            if name in found or name in self.inputs:
+                continue
+            if self._is_tensor(name):
+                found.add(name)
+                continue
+            # What makes a sequence of tensors is in both models.
+            maker = self.graph.node[self.scope.producers[name]]
+            pending += [each for each in used_names(maker) if not self._is_stated(each)]
+        return found
 
     def _deciding(self, node: NodeProto, value: SSAValue) -> set[str]:
         """The operands of a node, no constants, that decide about a value that its converter asks for."""
@@ -210,10 +230,10 @@ class Cutter:
 
     def _rounds(self, loop: NodeProto) -> Stages[ModelProto] | None:
         """A loop that takes nothing that is computed, and a model of all other nodes."""
-        listed = without_lists(loop, self.graph.node)
-        one = None if listed is None else round_of(listed, self, self.base_dir)
-        if listed is None or one is None:
+        listed = self.listed(loop)
+        if listed is None:
             return None
+        one = round_of(listed, self, self.base_dir)
         self.kinds.update(one.kinds)
         self.unranked.update(one.unranked)
         done = [loop, *listed.joining]
@@ -253,8 +273,10 @@ class Cutter:
         return node is not None and node.op_type == "Constant"
 
     def _shared(self, node: NodeProto) -> bool:
-        """Whether a node computes constants alone, which each model does that needs them."""
-        return all(map(self._is_constant, filter(None, node.output)))
+        """Whether each model that needs a node has it: it computes constants alone, or sequences, which are not handed over."""
+        results = [self.scope.values.get(name) for name in filter(None, node.output)]
+        is_sequence = any(each is not None and not is_tensor_type(each.type) for each in results)
+        return is_sequence or all(map(self._is_constant, filter(None, node.output)))
 
     def _is_constant(self, name: str) -> bool:
         """Whether a value is computed, and depends on constants and shapes alone."""

@@ -209,6 +209,11 @@ def used_names(node: NodeProto) -> Iterator[str]:
         yield from captured_names(attribute.g)
 
 
+def graph_attribute(node: NodeProto, name: str) -> GraphProto:
+    """A graph in a node that has one of that name."""
+    return next(each.g for each in graph_attributes(node) if each.name == name)
+
+
 def graph_attributes(node: NodeProto) -> Iterator[AttributeProto]:
     """The attributes of a node that are graphs."""
     return (each for each in node.attribute if each.type == AttributeProto.GRAPH)

@@ -33,7 +33,7 @@ from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import element_count, is_integer_type, is_tensor_type, tensor_type
-from xrelay.frontends.onnx.errors import Cut, OnnxImportError, UnknownInputs
+from xrelay.frontends.onnx.errors import Cut, OnnxImportError, UnknownInputs, UnknownValue
 from xrelay.frontends.onnx.importer.branches import with_branches, with_constants
 from xrelay.frontends.onnx.importer.cutting import Cutter
 from xrelay.frontends.onnx.importer.folding import arguments_of
@@ -330,9 +330,11 @@ class _Importer:
         Raises OnnxImportError for nodes that are not supported; UnknownInputs when they all would be, were
         elements of inputs known.
         """
-        problems, unknown = self.scope.problems, self.scope.shared.unknown
+        problems = self.scope.problems
         if not problems:
             return
+        cutter = Cutter(self.model, self.base_dir, self.scope, values)
+        unknown = self._unknown(cutter)
         if problems == self.scope.wrong[:1]:
             raise OnnxImportError(problems[0])
         lines = few(problems, "\n  ")
@@ -347,7 +349,6 @@ class _Importer:
             each.decides_sizes or any(_is_data(arg, each.value) for arg in arguments_of(each.value))
             for each in unknown
         )
-        cutter = Cutter(self.model, self.base_dir, self.scope, values)
         cut = None
         if (
             many
@@ -366,6 +367,18 @@ class _Importer:
             cut=cut,
             taken=taken,
         )
+
+    def _unknown(self, cutter: Cutter) -> list[UnknownValue]:
+        """The operands that nodes ask for; where rounds of a loop cannot be runs of a model, what the loop asks for otherwise."""
+        instead = {
+            id(error): error.otherwise
+            for node, error in self.scope.failed
+            if error.otherwise is not None and cutter.listed(node) is None
+        }
+        self.scope.failed = [
+            (node, instead.get(id(error), error)) for node, error in self.scope.failed
+        ]
+        return [instead.get(id(error), error) for error in self.scope.shared.unknown]
 
     def _takes_branches(self) -> bool:
         """Whether inputs decide which branches there are, so that others may hand on tensors of another rank."""

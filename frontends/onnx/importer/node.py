@@ -179,7 +179,7 @@ class Node:
         self._operands = operands
         self._builder = builder
         self._base_dir = base_dir
-        self._inline = inline
+        self._inline, self._prefix = inline, prefix
 
     # Attributes
 
@@ -401,6 +401,11 @@ class Node:
             each for each in values if each is not None and not self._builder.is_constant(each)
         )
         return next(varying, None)
+
+    @property
+    def is_of_graph(self) -> bool:
+        """Whether the node is one of the graph, and not of a body or function."""
+        return not self._prefix
 
     @property
     def copies(self) -> int:

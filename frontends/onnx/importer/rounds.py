@@ -3,16 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar, cast
 
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from xrelay.frontends.onnx.importer.bounded import Kind, Values
 from xrelay.frontends.onnx.importer.branches import insert
-from xrelay.frontends.onnx.importer.functions import used_names
+from xrelay.frontends.onnx.importer.functions import graph_attribute, used_names
 from xrelay.frontends.onnx.tensors import loaded_tensor
 from xrelay.runtime.signature import Dimension
-from xrelay.runtime.staged import Added, Carried, Loop, Sliced
+from xrelay.runtime.staged import Added, Carried, Join, Loop, Sliced
 
+T = TypeVar("T")
 MADE_OF_TENSORS = ("SequenceEmpty", "SequenceConstruct", "SequenceInsert")
 
 
@@ -30,17 +32,6 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Join:
-    """How the tensors of a list become one."""
-
-    axis: int
-    concatenates: bool
-    """Whether the axis is no new one."""
-    before: tuple[str, ...]
-    """The tensors that the list has before the loop."""
-
-
-@dataclass(frozen=True)
 class ListedLoop:
     """A loop without the lists of tensors that it carries."""
 
@@ -51,6 +42,17 @@ class ListedLoop:
     joining: list[NodeProto]
     lists: Sequence[str]
     """The lists that it gave."""
+
+    @property
+    def states_types(self) -> bool:
+        """Whether the types of elements are known of all that rounds add."""
+        count = len(self.node.input)
+        # A body of a Loop gives the condition first, and of M and the condition that the loop takes nothing.
+        first = max(count - 1, 1)
+        if self.node.op_type == "Scan":
+            first = count - _stated(self.node, "num_scan_inputs", 0)
+        added = graph_attribute(self.node, "body").output[first:]
+        return all(each.type.tensor_type.elem_type for each in added)
 
     @property
     def firsts(self) -> list[str]:
@@ -84,7 +86,7 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
         return ListedLoop(loop, {}, [], ())
     made = NodeProto()
     made.CopyFrom(loop)
-    body = _body(made)
+    body = graph_attribute(made, "body")
     joins: dict[str, Join] = {}
     joining: list[NodeProto] = []
     added: list[tuple[str, ValueInfoProto]] = []
@@ -107,8 +109,12 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
         for user in (each for each in nodes if result and result in used_names(each)):
             if user.op_type != "ConcatFromSequence":
                 return None
-            concatenates = not _integer(user, "new_axis", 0)
-            joins[user.output[0]] = Join(_integer(user, "axis", 0), concatenates, tuple(first))
+            joins[user.output[0]] = Join(
+                _stated(user, "axis", 0),
+                before=tuple(first),
+                concatenates=not _stated(user, "new_axis", 0),
+                is_list=True,
+            )
             joining.append(user)
             added.append((user.output[0], part))
     outputs = list(made.output) + [""] * (len(body.output) - 1 - len(made.output))
@@ -133,17 +139,15 @@ def _appends(node: NodeProto, sequence: str) -> bool:
     return node.op_type == "SequenceInsert" and len(takes) == 2 and takes[0] == sequence
 
 
-def _body(node: NodeProto) -> GraphProto:
-    return next(each.g for each in node.attribute if each.name == "body")
+def _stated(node: NodeProto, name: str, default: T) -> T:
+    """An attribute of a node, of the type of its default."""
+    given = (helper.get_attribute_value(each) for each in node.attribute if each.name == name)
+    return cast(T, next(given, default))
 
 
-def _integer(node: NodeProto, name: str, default: int) -> int:
-    return next((each.i for each in node.attribute if each.name == name), default)
-
-
-def round_of(listed: ListedLoop, values: Values, base_dir: Path | None) -> Round | None:
-    """One round of a Loop or Scan that the importer knows to be right; None where a type is not stated."""
-    node, body = listed.node, _body(listed.node)
+def round_of(listed: ListedLoop, values: Values, base_dir: Path | None) -> Round:
+    """One round of a Loop or Scan that the importer knows to be right, and that states types."""
+    node, body = listed.node, graph_attribute(listed.node, "body")
     graph = GraphProto()
     results = [values.unused(output.name) for output in body.output]
     new = insert(graph, body, results, values.unused)
@@ -157,41 +161,35 @@ def round_of(listed: ListedLoop, values: Values, base_dir: Path | None) -> Round
         given, inputs = given[2:], inputs[2:]
         stated = body.output[1:]
     else:
-        states = len(given) - _integer(node, "num_scan_inputs", 0)
+        states = len(given) - _stated(node, "num_scan_inputs", 0)
         given, scanned = given[:states], given[states:]
         stated = body.output
     states = len(given)
     carried = tuple(map(Carried, given, inputs, results, named))
     axes, directions = (
-        _integers(node, f"scan_input_{each}", len(scanned)) for each in ("axes", "directions")
+        _stated(node, f"scan_input_{each}", [0] * len(scanned)) for each in ("axes", "directions")
     )
     sliced = tuple(map(Sliced, scanned, inputs[states:], axes, map(bool, directions)))
     axes, directions = (
-        _integers(node, f"scan_output_{each}", len(results) - states)
+        _stated(node, f"scan_output_{each}", [0] * (len(results) - states))
         for each in ("axes", "directions")
     )
     added = tuple(
-        Added(name, result, axis, bool(backwards))
-        if join is None
-        else Added(name, result, join.axis, False, join.before, join.concatenates, is_list=True)
-        for name, result, axis, backwards, join in zip(
-            results[states:],
-            named[states:],
-            axes,
-            directions,
-            map(listed.joins.get, named[states:]),
-            strict=False,
+        Added(name, result, listed.joins.get(result) or Join(axis, bool(backwards)))
+        for name, result, axis, backwards in zip(
+            results[states:], named[states:], axes, directions, strict=False
         )
     )
     kinds: dict[str, Kind] = {}
     unranked: dict[str, int] = {}
     if count:
         kinds |= {count: (TensorProto.INT64, []), going: (TensorProto.BOOL, [])}
+    scope = values.unused(body.name.replace(".", "_"))
     first = len(body.input) - len(inputs)
     for each, before, after in zip(carried, body.input[first:], stated, strict=False):
         code, dims = values.kind(each.given)
         kinds[each.result] = code, [""] * len(dims)
-        kinds[each.before] = code, _stated_dims(before, after, dims, body.name)
+        kinds[each.before] = code, _stated_dims(before, after, dims, scope)
     for each in sliced:
         code, dims = values.kind(each.given)
         kinds[each.name] = code, [""] * (len(dims) - 1)
@@ -199,10 +197,8 @@ def round_of(listed: ListedLoop, values: Values, base_dir: Path | None) -> Round
         type_ = output.type.tensor_type
         if not each.result:
             continue
-        if not type_.elem_type:
-            return None
         if type_.HasField("shape"):
-            rank = len(type_.shape.dim) + (not each.concatenates)
+            rank = len(type_.shape.dim) + (not each.join.concatenates)
             kinds[each.result] = type_.elem_type, [""] * rank
         else:
             unranked[each.result] = type_.elem_type
@@ -210,7 +206,13 @@ def round_of(listed: ListedLoop, values: Values, base_dir: Path | None) -> Round
     if goes_on:
         results = [goes_on, *results]
     return Round(
-        [*_constants(graph, base_dir), *graph.node],
+        [
+            *(
+                helper.make_node("Constant", [], [each.name], value=loaded_tensor(each, base_dir))
+                for each in graph.initializer
+            ),
+            *graph.node,
+        ],
         [_port(*each) for each in zip(body.output, results, strict=True)],
         kinds,
         unranked,
@@ -223,7 +225,7 @@ def _stated_dims(
 ) -> list[Dimension]:
     """
     The dimensions that a round takes of what is carried: the lengths and names that are stated of both what it takes and what it
-    gives. Names are those of the body.
+    gives. Names are those of a scope, the body.
     """
     takes, gives = (list(each.type.tensor_type.shape.dim) for each in (before, after))
     if not len(takes) == len(gives) == len(given):
@@ -245,23 +247,3 @@ def _port(output: ValueInfoProto, name: str) -> ValueInfoProto:
     made.CopyFrom(output)
     made.name = name
     return made
-
-
-def _constants(graph: GraphProto, base_dir: Path | None) -> list[NodeProto]:
-    """The initializers of a graph as nodes."""
-    dense = [
-        helper.make_node("Constant", [], [each.name], value=loaded_tensor(each, base_dir))
-        for each in graph.initializer
-    ]
-    sparse = [
-        helper.make_node("Constant", [], [each.values.name], sparse_value=each)
-        for each in graph.sparse_initializer
-    ]
-    return dense + sparse
-
-
-def _integers(node: NodeProto, name: str, count: int) -> Sequence[int]:
-    """An attribute of a Scan: a number for each of some tensors, 0 by default."""
-    return next(
-        (each.ints for each in node.attribute if each.name == name and each.ints), [0] * count
-    )

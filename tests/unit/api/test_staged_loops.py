@@ -12,7 +12,7 @@ from onnx_models import agree, masks, parsed
 
 import xrelay
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.staged import Added, Repeated, Rounds, StagedModel
+from xrelay.runtime.staged import Added, Join, Repeated, StagedModel
 from xrelay.tools.cli import main
 
 Inputs = dict[str, Any]
@@ -240,7 +240,9 @@ def test_rounds_that_do_not_fit() -> None:
         }"""
     )
     compiled = xrelay.compile(model, cache=False)
-    with pytest.raises(ModelError, match=r"do not fit each other to 'all': \[3\], \[2\]"):
+    with pytest.raises(
+        ModelError, match=r"'all' that cannot be joined along a new axis 0: \[3\], \[2\]"
+    ):
         compiled.run({"x": np.array([1, 2, 0, 3], np.float32)})
     found = compiled.run({"x": np.array([9, 0, 8, 0], np.float32)})
     np.testing.assert_array_equal(found["all"], [[9, 8]] * 3)
@@ -317,10 +319,9 @@ def test_slices_that_rounds_add() -> None:
     """A loop over nothing adds slices of no rounds, with what is stated of their shape."""
     compiled = xrelay.compile(parsed(ROUNDS_BY_A_CONDITION), cache=False)
     assert isinstance(compiled, StagedModel) and isinstance(compiled.first, Repeated)
-    rounds: Rounds[Any] = compiled.first.rounds
-    (added,) = rounds.loop.added
-    assert added == Added(added.name, "all", 0, False)
-    assert set(rounds.constants) == {"go", "zero"}
+    (added,) = compiled.first.loop.added
+    assert added == Added(added.name, "all", Join(0))
+    assert [spec.name for spec in compiled.first.signature.inputs] == ["x"]
 
 
 LISTS = """m (int64[1] first, float[n, 3] x) => (int64[t] tokens, int64[t, 1] stacked, float[k, 3] rows, int64 more) {{
@@ -475,3 +476,120 @@ def test_a_list_that_is_an_output_is_refused() -> None:
     with pytest.raises(xrelay.OnnxImportError, match="which xrelay.interpret"):
         compiled = xrelay.compile(parsed(text), cache=False)
         compiled.run({"k": np.array(3), "x": np.array([2])})
+
+
+def test_lists_beside_values_that_are_computed() -> None:
+    """Lists that begin with what is computed, and tensors that the rounds take of the nodes in front of the loop."""
+    model = parsed(
+        """m (float[2] x) => (float[k] y, int64[1] n) {
+            scaled = Mul(x, x)
+            none = SequenceEmpty ()
+            go = Constant <value = bool {1}> ()
+            begun = SequenceInsert(none, scaled)
+            longer = SequenceInsert(begun, x)
+            last, list = Loop ("", go, x, longer) <
+                body = b (int64 i, bool c, float[2] s, seq(float[2]) found) => (bool d, float[2] t, seq(float[2]) more) {
+                    sum = Add(s, scaled)
+                    t = Relu(sum)
+                    more = SequenceInsert(found, t)
+                    top = ReduceMax <keepdims = 0> (t)
+                    limit = Constant <value_float = 20.0> ()
+                    d = Less(top, limit)
+                }
+            >
+            y = ConcatFromSequence <axis = 0> (list)
+            n = Shape(y)
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for x in ([1, 2], [-3, 0.5], [9, 9]):
+        agree(model, compiled, {"x": np.array(x, np.float32)}, 1e-6)
+
+
+def test_dimensions_of_bodies_of_one_name() -> None:
+    """An inner body may call another length what the outer body does."""
+    model = parsed(
+        """m (float[n] x) => (float[k] y) {
+            ones = Abs(x)
+            signs = Sign(ones)
+            count = ReduceSum <keepdims = 0> (signs)
+            rounds = Cast <to = 7> (count)
+            y = Loop (rounds, "", x) <body = b (int64 i, bool c, float[k] s) => (bool d, float[k] t) {
+                start = Constant <value_floats = [1.0, 2.0]> ()
+                inner = Loop (rounds, "", start) <body = b (int64 j, bool e, float[k] p) => (bool f, float[k] q) {
+                    there = NonZero(s)
+                    size = Size(there)
+                    number = Cast <to = 1> (size)
+                    q = Add(p, number)
+                    f = Identity(e)
+                }>
+                total = ReduceSum <keepdims = 0> (inner)
+                t = Add(s, total)
+                d = Identity(c)
+            }>
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for x in ([1, 0, 2], [0, 0, 0, 0], [1, 1]):
+        agree(model, compiled, {"x": np.array(x, np.float32)})
+
+
+@pytest.mark.parametrize("rounds", ["n", "computed"])
+def test_numbers_of_rounds_of_lists(rounds: str) -> None:
+    """A list in a loop is one program for all numbers of rounds."""
+    model = parsed(
+        """m (int64 n, int64[w] x) => (int64[t] o) {
+            none = SequenceEmpty <dtype = 7> ()
+            there = NonZero(x)
+            computed = Size(there)
+            list = Loop (ROUNDS, "", none) <body = b (int64 i, bool c, seq(int64[w]) s) => (bool d, seq(int64[w]) t) {
+                m = Add(x, i)
+                t = SequenceInsert(s, m)
+                d = Identity(c)
+            }>
+            o = ConcatFromSequence <axis = 0> (list)
+        }""".replace("ROUNDS", rounds)
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for n in (2, 5, 3):
+        agree(model, compiled, {"n": np.array(n), "x": np.array([3, 1, 0, 2])})
+    programs = [each.shapes for each in compiled.specialisations if "n" in each.shapes]
+    assert not programs and len({each.conditions for each in compiled.specialisations}) <= 2
+
+
+def test_lists_that_only_known_numbers_of_rounds_allow() -> None:
+    """A round that adds two tensors to a list is imported once for each round, where the number is known."""
+    model = parsed(
+        """m (int64 n, int64[2] x) => (int64[t] o) {
+            none = SequenceEmpty <dtype = 7> ()
+            list = Loop (n, "", none) <body = b (int64 i, bool c, seq(int64[2]) s) => (bool d, seq(int64[2]) u) {
+                t = SequenceInsert(s, x)
+                u = SequenceInsert(t, x)
+                d = Identity(c)
+            }>
+            o = ConcatFromSequence <axis = 0> (list)
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for n in (2, 1):
+        agree(model, compiled, {"n": np.array(n), "x": np.array([3, 1])})
+
+
+def test_several_numbers_of_rounds_are_refused() -> None:
+    text = GROWTH.replace("trips = Size(there)", "trips = Shape(there)")
+    compiled = xrelay.compile(parsed(text), cache=False)
+    with pytest.raises((ModelError, xrelay.OnnxImportError), match="has 2 elements"):
+        compiled.run({"x": np.array([1, 0, 2], np.float32)})
+    several = ROUNDS_BY_A_CONDITION.replace("(float[3] x)", "(float[3] x, bool[q] more)")
+    compiled = xrelay.compile(parsed(several.replace('"", go', '"", more')), cache=False)
+    with pytest.raises((ModelError, xrelay.OnnxImportError), match="has 2 elements"):
+        compiled.run({"x": np.array([1, 0, 2], np.float32), "more": np.array([True, False])})
+
+
+def test_types_that_are_not_stated() -> None:
+    """What rounds add needs a type to be handed on."""
+    model = parsed(ROUNDS_BY_A_CONDITION)
+    body = next(each.g for each in model.graph.node[2].attribute if each.name == "body")
+    body.output[-1].ClearField("type")
+    with pytest.raises(xrelay.OnnxImportError, match="which xrelay.interpret and"):
+        xrelay.compile(model, cache=False)

@@ -88,13 +88,28 @@ def loop(node: Node) -> Sequence[SSAValue]:
     rounds = int(limit.item()) if limit is not None and limit.size == 1 else None
     few = rounds is not None and _few(node, body, rounds)
     if any(not is_tensor_type(node.input(i).type) for i in range(2, node.input_count)):
-        return first_possible(node, [unrolled_loop])  # Sequences grow.
+        return _listed(node)
     way = tested_loop if asks or not node.has_input(0) else counted_loop
     # How many rows rounds add to a result must be known, which unrolling may find out.
     unrolls = asks and adds or node.unrolls
     if few and rounds is not None:
         return first_possible(node, [_copied(unrolled_loop, rounds), way])
     return first_possible(node, [unrolled_loop, way] if unrolls else [way, unrolled_loop])
+
+
+def _listed(node: Node) -> Sequence[SSAValue]:
+    """Loop that carries sequences, which grow: unrolled, unless runs of a model of its rounds may do."""
+    try:
+        return unrolled_loop(node)
+    except DependsOnData as error:
+        value = node.varying(used_names(node.proto))
+        known = isinstance(error, UnknownValue) and not node.is_of_graph
+        if value is None or known:
+            raise
+        otherwise = error if isinstance(error, UnknownValue) else None
+        raise UnknownValue(
+            str(error), value, decides_sizes=True, takes_rounds=True, otherwise=otherwise
+        ) from None
 
 
 def scan(node: Node) -> Sequence[SSAValue]:
