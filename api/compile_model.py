@@ -193,7 +193,7 @@ def compile_model(
             if placement != "priority":
                 raise
             from xrelay.specialise import dynamic_model
-            from xrelay.staged import fixed_stages, kept, model_name, open_stages
+            from xrelay.staged import fixed_stages, loaded_model, model_name, open_stages
 
             name = model_name(model)
             if unknown.many:
@@ -215,7 +215,14 @@ def compile_model(
             cut = partial(open_stages, compiled=whole)
             many = for_many if regions is None else None
             return dynamic_model(
-                model, unknown, program, many, for_file, cut, specialise_after, kept(unknown)
+                model,
+                unknown,
+                program,
+                many,
+                for_file,
+                cut,
+                specialise_after,
+                loaded_model(unknown),
             )
 
     return whole(model, shapes)
@@ -271,7 +278,7 @@ def _compile_own(
         from xrelay.staged import require_known_sizes
 
         progress("read the model")
-        module, name = read_model(loaded or model, shapes, options.limits)
+        module, name = read_model(model, shapes, options.limits, loaded=loaded)
         require_known_sizes(module)
         require_weights(module, model)
         return compile_code(module, name, options, progress, scope)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
@@ -79,24 +79,25 @@ def context() -> Context:
 
 @collector_paused()
 def read_model(
-    model: str | Path | ModelProto | LoadedModel | ModuleOp,
+    model: str | Path | ModelProto | ModuleOp,
     shapes: Shapes | None = None,
     limits: Limits = DEFAULT_LIMITS,
     *,
     every_value: bool = False,
     unrolled: bool = False,
+    loaded: LoadedModel | None = None,
 ) -> tuple[ModuleOp, str]:
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
     which is copied. `shapes` fixes unknown dimensions of inputs. With `every_value` the program of an ONNX model
     returns all its values, the outputs first; with `unrolled` or `every_value` it has no loops where that can be, as
-    programs that other engines run parts of.
+    programs that other engines run parts of. What was `loaded` of the file is not read again.
 
     Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`, and
     RecursionError when it nests deeper than calls may: see `with_room`.
     """
-    module, name = _module_of(model, shapes, limits, every_value, unrolled)
+    module, name = _module_of(model, loaded, shapes, limits, every_value, unrolled)
     check_leaves(module)
     if shapes and not is_onnx(model):
         from xrelay.specialise import specialise
@@ -130,7 +131,8 @@ def require_limits(module: ModuleOp, limits: Limits) -> None:
 
 
 def _module_of(
-    model: str | Path | ModelProto | LoadedModel | ModuleOp,
+    model: str | Path | ModelProto | ModuleOp,
+    loaded: LoadedModel | None,
     shapes: Shapes | None,
     limits: Limits,
     every_value: bool,
@@ -149,10 +151,8 @@ def _module_of(
             module = read_mlir(path, limits) if path.suffix == ".mlir" else read_relay(path)
             return module, path.stem
         name = path.stem
-    elif type(model).__name__ == "LoadedModel":
-        name = cast("LoadedModel", model).path.stem
     elif type(model).__name__ == "ModelProto":
-        name = cast("ModelProto", model).graph.name or "model"
+        name = model.graph.name or "model"
     else:
         raise CompileError(
             f"the model is {kind_of(model)}, expected the path of an .onnx, .mlir or "
@@ -161,11 +161,8 @@ def _module_of(
     from xrelay.frontends.onnx import import_every_value, import_model
 
     if every_value:
-        assert type(model).__name__ != "LoadedModel"
-        return import_every_value(
-            cast("str | Path | ModelProto", model), shapes=shapes, limits=limits
-        ), name
-    return import_model(model, shapes=shapes, limits=limits, unrolled=unrolled), name
+        return import_every_value(model, shapes=shapes, limits=limits), name
+    return import_model(loaded or model, shapes=shapes, limits=limits, unrolled=unrolled), name
 
 
 def read_mlir(path: Path, limits: Limits = DEFAULT_LIMITS) -> ModuleOp:

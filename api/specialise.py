@@ -107,7 +107,7 @@ def dynamic_model(
     kept = [] if loaded is None else [loaded]
     del loaded
 
-    def read() -> LoadedModel | None:
+    def once() -> LoadedModel | None:
         """What is kept, for the first who asks."""
         try:
             return kept.pop()
@@ -128,7 +128,7 @@ def dynamic_model(
 
     def program(shapes: dict[str, Known], layouts: Layouts) -> Program:
         require_same()
-        return compiled(source, shapes, layouts, read())
+        return compiled(source, shapes, layouts, once())
 
     signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
     ranges = unknown.ranges
@@ -138,7 +138,7 @@ def dynamic_model(
 
     def program_for_many(shapes: Shapes, layouts: Layouts, scope: Scope) -> Model:
         require_same()
-        return make(source, shapes, layouts, scope, read())
+        return make(source, shapes, layouts, scope, once())
 
     def save(path: Path, specialisations: Sequence[Specialisation]) -> None:
         require_same()

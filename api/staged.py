@@ -29,7 +29,7 @@ Whole: TypeAlias = "Callable[[ModelProto | ModuleOp], AnyModel]"
 """Compiles a model of whatever kind."""
 
 
-def kept(unknown: UnknownDimensions) -> LoadedModel | None:
+def loaded_model(unknown: UnknownDimensions) -> LoadedModel | None:
     """
     The model that was read before something turned out to be unknown, which `unknown` does not hold on to any more, nor to
     what was done with it: the error lives on in models, which are to have no more than they need.

@@ -1,5 +1,6 @@
 """
-Rows of a page that is measured piece by piece: a file keeps them, one JSON object a line, for the runs that follow.
+Rows of a page that is measured piece by piece: a file keeps them, one JSON object a line, for the runs that follow on the same
+machine.
 """
 
 import json
@@ -9,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from benchmarks.machine import cpu_name
 from xrelay.runtime.files import write_files
 
 if TYPE_CHECKING:
@@ -18,8 +20,8 @@ ROWS_HELP = "keep the rows here, beside those of earlier runs, which are on the 
 RowT = TypeVar("RowT", bound="DataclassInstance")
 
 
-class DamagedRows(Exception):
-    """A file has lines that are no rows."""
+class WrongRows(Exception):
+    """A file has lines that are no rows of a benchmark, or rows of another machine."""
 
 
 @dataclass
@@ -31,6 +33,8 @@ class KeptRows(Generic[RowT]):
     rows: dict[tuple[str, int], RowT]
     days: dict[tuple[str, int], str]
     """When each row was measured, as YYYY-MM-DD."""
+    machine: str
+    """The processor that all were measured on."""
     path: Path | None = None
 
     @staticmethod
@@ -38,28 +42,35 @@ class KeptRows(Generic[RowT]):
         path: Path | None,
         key: Callable[[RowT], tuple[str, int]],
         made: Callable[[Mapping[str, Any]], RowT],
+        machine: str | None = None,
     ) -> "KeptRows[RowT]":
         """
-        Those of a file, which may not exist yet; none without a file. A row is made of the fields of its object.
+        Those of a file, which may not exist yet; none without a file. A row is made of the fields of its object. `machine` is this
+        processor.
 
-        Raises DamagedRows.
+        Raises WrongRows.
         """
-        found = KeptRows(key, {}, {}, path)
-        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        found = KeptRows(key, {}, {}, machine or cpu_name(), path)
+        lines = path.read_bytes().splitlines() if path is not None and path.exists() else []
         for number, line in enumerate(lines, 1):
             try:
                 fields = json.loads(line)
-                day = fields.pop("day")
+                day, measured = fields.pop("day"), fields.pop("machine")
                 found._set(made(fields), str(day))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise DamagedRows(f"{path}:{number}: no row of this benchmark: {error}") from error
+                raise WrongRows(f"{path}:{number}: no row of this benchmark: {error}") from error
+            if measured != found.machine:
+                raise WrongRows(f"{path}:{number}: measured on {measured}, this is {found.machine}")
         return found
 
     def add(self, row: RowT) -> None:
         """Takes a row that was measured today in the place of an earlier one, and writes the file."""
         self._set(row, date.today().isoformat())
         if self.path is not None:
-            objects = ({**asdict(each), "day": self.days[key]} for key, each in self.rows.items())
+            objects = (
+                {**asdict(each), "day": self.days[key], "machine": self.machine}
+                for key, each in self.rows.items()
+            )
             text = "".join(json.dumps(each) + "\n" for each in objects)
             write_files({self.path: text.encode()})
 

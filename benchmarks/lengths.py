@@ -39,7 +39,7 @@ from benchmarks.engines import (
     onnxruntime_runner,
     openvino_runner,
 )
-from benchmarks.kept import ROWS_HELP, DamagedRows, KeptRows
+from benchmarks.kept import ROWS_HELP, KeptRows, WrongRows
 from benchmarks.machine import MachineDescription, cpu_name, describe_machine
 from benchmarks.measure import difference
 from benchmarks.report import machine_lines
@@ -304,6 +304,11 @@ def engines_of(results: Sequence[Result]) -> list[str]:
     )
 
 
+def _times(call: Call, engines: Sequence[str]) -> list[str]:
+    """A cell for each engine, empty for those that were not measured."""
+    return [f"{call.least[name]:.2f}" if name in call.least else "" for name in engines]
+
+
 TITLES = {XRELAY: "one program"}
 RATIOS = ("of static", "speed")
 
@@ -316,7 +321,7 @@ def table_of(results: Sequence[Result]) -> Table:
         table.add_column(column, justify="right")
     for each in results:
         for call in each.calls:
-            cells = [f"{call.least[name]:.2f}" for name in engines]
+            cells = _times(call, engines)
             cells += [f"{call.as_static:.2f}", f"{call.faster:.2f}"]
             table.add_row(each.name, str(each.threads), _text(call.lengths), *cells)
         compiled = {XRELAY: f"{each.compiled:.1f} s", STATIC: f"{each.compiled_alone:.1f} s"}
@@ -360,7 +365,7 @@ def tables(results: Sequence[Result]) -> str:
     ]
     for each in results:
         for call in each.calls:
-            numbers = [f"{call.least[name]:.2f}" for name in engines]
+            numbers = _times(call, engines)
             ratios = [f"{call.as_static:.2f}", f"{call.faster:.2f}"]
             lines.append(
                 _line([each.name, str(each.threads), _text(call.lengths), *numbers, *ratios])
@@ -406,7 +411,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     try:
         kept = KeptRows[Result].of(args.rows, lambda each: (each.name, each.threads), result_of)
-    except DamagedRows as error:
+    except WrongRows as error:
         parser.error(str(error))
     machine = describe_machine((), lambda text: None)
     for name in args.cases:

@@ -23,7 +23,7 @@ import numpy as np
 from platformdirs import user_cache_dir
 from xdsl.utils.exceptions import DiagnosticException
 
-from benchmarks.kept import ROWS_HELP, DamagedRows, KeptRows
+from benchmarks.kept import ROWS_HELP, KeptRows, WrongRows
 from benchmarks.machine import MachineDescription, describe_machine
 from benchmarks.placement_networks import BUILT
 from benchmarks.report import machine_lines
@@ -296,7 +296,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         kept = KeptRows[Row].of(
             args.rows, lambda row: (row.network, row.threads), lambda fields: Row(**fields)
         )
-    except DamagedRows as error:
+    except WrongRows as error:
         parser.error(str(error))
     machine = describe_machine((), lambda text: None)
     with tempfile.TemporaryDirectory() as folder:

@@ -110,8 +110,9 @@ class Cutter:
     def listed(self, loop: NodeProto) -> ListedLoop | None:
         """A loop without lists; None for one whose rounds cannot be runs of a model."""
         found = without_lists(loop, self.graph.node)
-        is_way = found is not None and found.states_types
-        return found if is_way and self._outputs.isdisjoint(found.lists) else None
+        if found is None or not found.states_types or self._outputs.intersection(found.lists):
+            return None
+        return found
 
     # What converters of nodes with a bound ask for.
 

@@ -1,13 +1,15 @@
 """The benchmark of open dimensions: its models, its tables. No test looks at a time."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from benchmarks.engines import REFERENCE, XRELAY
-from benchmarks.kept import DamagedRows, KeptRows
+from benchmarks.kept import KeptRows, WrongRows
 from benchmarks.lengths import CASES, STATIC, Call, Result, result_of, table_of, tables
 
 RESULT = Result(
@@ -59,9 +61,25 @@ def test_rows_are_kept_from_run_to_run(tmp_path: Path):
         kept().add(each)
     again = kept()
     assert again.ordered(list(CASES)) == [first, second]
-    early, late = path.read_text().splitlines()
-    path.write_text(early.rpartition('"day"')[0] + '"day": "2026-01-02"}\n' + late + "\n")
+    early, late = map(json.loads, path.read_text().splitlines())
+
+    def write(*rows: Any) -> None:
+        path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+
+    write({**early, "day": "2026-01-02"}, late)
     assert kept().when().startswith("- measured from 2026-01-02 to 2")
-    path.write_text('{"name": "mlp"}\n')
-    with pytest.raises(DamagedRows, match="rows.jsonl:1: no row of this benchmark"):
+    write(early, {**late, "machine": "another processor"})
+    with pytest.raises(WrongRows, match="rows.jsonl:2: measured on another processor, this is "):
         kept()
+    for content in (b'{"name": "mlp"}\n', b"\xff\n", b"[]\n"):
+        path.write_bytes(content)
+        with pytest.raises(WrongRows, match="rows.jsonl:1: no row of this benchmark"):
+            kept()
+
+
+def test_rows_of_several_engines_are_in_one_table():
+    """An engine that was not measured has an empty cell."""
+    calls = (Call({"batch": 3}, {XRELAY: 1.0, STATIC: 0.5, "openvino": 2.0}),)
+    text = tables([RESULT, replace(RESULT, name="other", calls=calls)])
+    assert "| mlp_batches | 2 | 3 | 1.00 | 0.50 | 3.00 |  | 2.00 | 3.00 |" in text
+    assert "| other | 2 | 3 | 1.00 | 0.50 |  | 2.00 | 2.00 | 2.00 |" in text

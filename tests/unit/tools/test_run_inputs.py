@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from commands.runs import Command, Snapshot
+from onnx import parser
 
 from xrelay.tools import run_model
+from xrelay.tools.cli import main
 
 
 def save_array(path: Path, array: Any) -> None:
@@ -104,3 +107,25 @@ def test_tensors_that_do_not_fit_into_memory(
 
     monkeypatch.setattr(run_model, "complete_inputs", refuse)
     cmd("run", "add.mlir").refused("not enough memory")
+
+
+def test_shapes_of_inputs_whose_elements_are_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The interpreter makes constants of data that decide about sizes; --shape names their dimensions, too."""
+    path = tmp_path / "data.onnx"
+    onnx.save(
+        parser.parse_model(
+            """<ir_version: 8, opset_import: ["" : 17]> data (float[n, 4] x, float[c, n] w) => (float[n, 4] y, int64[2, k] z) {
+              y = Relu(x)
+              z = NonZero(w)
+            }"""
+        ),
+        path,
+    )
+    command = ["run", str(path), "--shape", "n=3", "--shape", "c=2"]
+    for options in ((), ("--interpret",)):
+        assert main([*command, *options]) == 0
+    assert "[3, 4]" in capsys.readouterr().out
+    assert main([*command, "--shape", "d=2", "--interpret"]) == 2
+    assert "'d'" in capsys.readouterr().err
