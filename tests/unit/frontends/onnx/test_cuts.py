@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 from onnx import ModelProto, parser, printer
 
@@ -135,8 +136,23 @@ def test_shapes_that_are_computed() -> None:
     assert stages.parts == {}
 
 
-def test_sequences_are_not_cut_off() -> None:
-    """Only tensors go from one model to the other: the model is refused, as the node that is no end is."""
+def test_sequences_are_made_where_they_are_used() -> None:
+    """Only tensors go from one model to the other: the second makes the sequence anew of what both are given."""
+    stages = cut(
+        """seqs (float[4] x) => (float[a] y) {
+          s = SplitToSequence (x)
+          p = NonZero (x)
+          n = ReduceMax <keepdims = 0> (p)
+          y = SequenceAt (s, n)
+        }""",
+        False,
+    )
+    assert stages.second is not None
+    assert "s = SplitToSequence (x)" in lines(stages.second)
+    assert not any("Sequence" in line for line in lines(stages.first))
+
+
+def test_an_element_of_a_sequence_that_data_choose() -> None:
     model = parser.parse_model(
         """<ir_version: 10, opset_import: ["" : 21]>
         seqs (float[4] x) => (float[a] y) {
@@ -146,8 +162,9 @@ def test_sequences_are_not_cut_off() -> None:
           y = SequenceAt (s, n)
         }"""
     )
-    with pytest.raises(UnknownInputs, match="input 0 .'X'. is not a constant"):
-        xrelay.compile(model)
+    compiled = xrelay.compile(model)
+    for x, last in ([1, 2, 3, 0], 3), ([5, 0, 0, 0], 5), ([4, 3, 2, 7], 7):
+        np.testing.assert_array_equal(compiled.run({"x": np.float32(x)})["y"], np.float32([last]))
 
 
 def test_operands_that_are_computed_behind_the_cut_decide_nothing() -> None:
