@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -246,27 +247,49 @@ class DynamicModel:
                 raise ModelError(f"output '{spec.name}' is {found}, expected {spec}")
         apart = computed_apart(arrays, results)
         layouts = layouts_of(arrays, {**results, **apart})
-        program = self._bindable(given, layouts)
-        model = program.model
-        if not isinstance(model, Model):
-            raise ModelError(
-                f"model '{self.signature.name}' has parts on other engines, or behind sizes that depend on data, which do not "
-                "run on arrays of the caller; use `run`"
-            )
+        model, shapes = self._own_program(
+            given, layouts, "which do not run on arrays of the caller; use `run`"
+        )
         require_types("output", model.signature.outputs, results)
-        taken = taken_inputs(arrays, program.shapes)
+        taken = taken_inputs(arrays, shapes)
         return model.bound(list(taken.values()), results, apart)
 
-    def _bindable(self, arrays: Sequence[Array], layouts: Layouts) -> _Kept:
-        """The program for a call. Raises ModelError where there are several, one behind the other."""
+    def profile(
+        self, inputs: Mapping[str, npt.ArrayLike], runs: int
+    ) -> tuple[dict[str, Array], npt.NDArray[np.int64]]:
+        """
+        As `Model.profile`, of the program for the lengths of the inputs, which is the last of `specialisations` then.
+
+        Raises ModelError also for a model in stages, or with other engines, and what `xrelay.compile` raises.
+        """
+        specs = self.signature.inputs
+        arrays = named_arrays(specs, inputs)
+        self._check(arrays)
+        named = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
+        model, shapes = self._own_program(
+            arrays, ROW_MAJOR, "each of which has a profile of its own"
+        )
+        return model.profile(taken_inputs(named, shapes), runs)
+
+    def _own_program(
+        self, arrays: Sequence[Array], layouts: Layouts, otherwise: str
+    ) -> tuple[Model, Mapping[str, Known]]:
+        """
+        The program for a call, and what it is for. Raises ModelError where there are several, which are `otherwise`: one behind
+        the other, or on other engines.
+        """
+        several = ModelError(
+            f"model '{self.signature.name}' has parts on other engines, or behind sizes that depend on data, {otherwise}"
+        )
         try:
-            return self._program_for(arrays, layouts)
+            kept = self._program_for(arrays, layouts)
         except UnknownDimensions as unknown:
             if not unknown.many:
                 raise
-            raise ModelError(
-                f"sizes of model '{self.signature.name}' depend on data; use `run` in place of arrays for the results"
-            ) from unknown
+            raise several from unknown
+        if not isinstance(kept.model, Model):
+            raise several
+        return kept.model, kept.shapes
 
     def _program_for(self, arrays: Sequence[Array], layouts: Layouts = ROW_MAJOR) -> _Kept:
         """The program for a call, which may turn out to depend on the elements of more inputs than others did."""

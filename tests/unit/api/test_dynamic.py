@@ -231,6 +231,24 @@ def test_one_program_serves_all_batches() -> None:
     assert steps.count("generate kernels") == 3
 
 
+def test_profiles_of_the_program_for_the_lengths() -> None:
+    model = xrelay.compile(parser.parse_model(PERCEPTRON), cache=False, profile=True)
+    x = np.arange(18, dtype=np.float32).reshape(3, 6)
+    outputs, stamps = model.profile({"x": x}, 4)
+    np.testing.assert_array_equal(outputs["z"], model.run({"x": x})["z"])
+    program = model.specialisations[-1].model
+    assert isinstance(program, Model)
+    assert stamps.shape == (4, len(program.signature.steps) + 1)
+    assert (np.diff(stamps, axis=1) >= 0).all()
+    model.profile({"x": x[:2]}, 1)
+    assert len(model.specialisations) == 2
+    unprofiled = xrelay.compile(parser.parse_model(PERCEPTRON), cache=False)
+    with pytest.raises(ModelError, match="not compiled for profiling"):
+        unprofiled.profile({"x": x}, 1)
+    with pytest.raises(ModelError, match="dimension 1 is 6"):
+        model.profile({"x": x[:, :5]}, 1)
+
+
 def test_ranges_of_lengths() -> None:
     proto = parser.parse_model(PERCEPTRON)
     model = xrelay.compile(proto, shapes={"batch": (1, 20)}, cache=False)

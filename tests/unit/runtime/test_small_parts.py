@@ -350,7 +350,7 @@ def refuses(many: bool) -> Callable[[dict[str, Known], Layouts], Any]:
 
 
 def test_sizes_that_depend_on_data() -> None:
-    """Without stages, a call says what is not known; a binding that there are none for arrays of the caller."""
+    """Without stages, a call says what is not known; a binding and a profile that there are several programs."""
     found = model(refuses(many=True))
     with pytest.raises(UnknownDimensions, match="a size depends on data"):
         found.run(arrays())
@@ -358,8 +358,11 @@ def test_sizes_that_depend_on_data() -> None:
     with pytest.raises(ModelError) as caught:
         found.bind(arrays(), outputs)
     assert str(caught.value) == (
-        "sizes of model 'm' depend on data; use `run` in place of arrays for the results"
+        "model 'm' has parts on other engines, or behind sizes that depend on data, which do not run on arrays of the "
+        "caller; use `run`"
     )
+    with pytest.raises(ModelError, match="depend on data, each of which has a profile of its own"):
+        found.profile(arrays(), 1)
     with pytest.raises(UnknownDimensions, match="a size depends on data"):
         model(refuses(many=False)).bind(arrays(), outputs)
     assert found.specialisations == ()
