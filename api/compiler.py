@@ -437,6 +437,7 @@ def signature_of(
         program.loops,
         None if scope is None else open_lengths(program, scope, options.layouts.capacities),
         program.most_calls,
+        program.is_shared,
     )
 
 

@@ -154,6 +154,7 @@ class ModelCode(SavedCode):
             self.machine.triple,
             profile=signature.profiled,
             tiles=TILES in signature.features,
+            is_shared=signature.is_shared,
         )
         hidden = (f"{signature.name}_step_all", *SUPPORT_FUNCTIONS)
         from xrelay.runtime.llvm import linked

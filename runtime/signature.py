@@ -231,6 +231,8 @@ class Signature:
     most_calls: int = 0
     """How many calls may be within each other in code with functions that call themselves, which says at TOO_DEEP of a
     run without results that they were more; 0 where there are none."""
+    is_shared: bool = True
+    """Whether its threads share a step: else the first one does all, and the others are not woken."""
 
     def __str__(self) -> str:
         """The interface in one line."""
@@ -288,6 +290,7 @@ class Signature:
                 "loops": self.loops,
                 **({} if self.lengths is None else {"lengths": self.lengths.to_data()}),
                 **({"most_calls": self.most_calls} if self.most_calls else {}),
+                **({} if self.is_shared else {"is_shared": False}),
             }
         )
 
@@ -329,6 +332,7 @@ class Signature:
             checked("'loops'", given.data.get("loops"), bool),
             _lengths(given.data.get("lengths")),
             given.number("most_calls") if "most_calls" in given.data else 0,
+            checked("'is_shared'", given.data.get("is_shared", True), bool),
         )
         for what, specs in (("inputs", signature.inputs), ("outputs", signature.outputs)):
             if len({spec.name for spec in specs}) < len(specs):

@@ -41,12 +41,18 @@ SUPPORT_FUNCTIONS = (
 
 
 def support_ir(
-    name: str, threads: int, triple: str, *, profile: bool = False, tiles: bool = False
+    name: str,
+    threads: int,
+    triple: str,
+    *,
+    profile: bool = False,
+    tiles: bool = False,
+    is_shared: bool = True,
 ) -> str:
     """
     The module to link with a model whose symbols begin with `name`. A model for one thread without
     a profile gets no team: its `<name>_run` calls the entry function, and its barrier does nothing. One for processors with
-    `tiles` asks the system for them first.
+    `tiles` asks the system for them first. One that is not `is_shared` runs on the calling thread, and wakes no other.
 
     Raises ModelError for threads on a system that teams are not written for.
     """
@@ -67,6 +73,7 @@ def support_ir(
         "$PAUSES": str(PAUSES),
         "$IDLE_PATIENCE": str(IDLE_PATIENCE_NS),
         "$BARRIER_PATIENCE": str(BARRIER_PATIENCE_NS),
+        "$IS_SHARED": str(is_shared).lower(),
     }
     return start + _filled(SYNCHRONIZATION + TEAM + _INTERFACE, values)
 
@@ -171,7 +178,8 @@ define void @$NAME_team_stamps(ptr %team, ptr %stamps) nounwind {
 define void @$NAME_run_on(ptr %team, ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace)
     nounwind {
 $PERMIT  %ours = call i1 @xrelay.is_ours(ptr %team)
-  br i1 %ours, label %together, label %alone
+  %wakes = and i1 %ours, $IS_SHARED
+  br i1 %wakes, label %together, label %alone
 together:
   %entry.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 3, i32 0
   %inputs.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 3, i32 1

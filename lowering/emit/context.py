@@ -91,6 +91,8 @@ class KernelContext:
     """What the loops of the operator that is emitted are made with."""
     scratch_bytes: int = 0
     """How much scratch memory the kernel uses so far."""
+    shares: bool = False
+    """Whether there is work that the threads share: several rounds of which each has a part."""
     _loops: int = 0
     """How many loops since the last barrier have their tasks handed out."""
 
@@ -198,6 +200,7 @@ class KernelContext:
         """Which of `rounds` rounds are this thread's: from the first number up to the second."""
         if self.team.size == 1:
             return 0, rounds
+        self.shares |= is_open(rounds) or rounds > 1
         b, thread = self.b, self.team.thread
         start = b.div(b.mul(thread, rounds), self.team.count)
         return start, b.div(b.mul(b.add(thread, 1), rounds), self.team.count)
@@ -224,6 +227,7 @@ class KernelContext:
     def _shared_rounds(self, rounds: int) -> Generator[Index]:
         """A loop over all rounds; each thread runs a part of them."""
         b = self.b
+        self.shares |= is_open(rounds) or rounds > 1
         if b.block is not b.entry or self._loops == LOOPS_BETWEEN_BARRIERS:
             # There are no more counters, or this loop runs more than once, and a counter serves one run.
             start, stop = self.share(rounds)

@@ -67,6 +67,38 @@ def across_lanes(b: KernelBuilder, value: SSAValue, combine: Combine, kind: Elem
     return value
 
 
+def each_across_lanes(
+    b: KernelBuilder, values: Sequence[SSAValue], combine: Combine, kind: Element
+) -> SSAValue:
+    """
+    A vector of what `across_lanes` makes of each of some vectors. The same trees, as many branches of them at once as a vector has
+    lanes:
+
+        a0 a1 a2 a3   b0 b1 b2 b3   becomes   a0+a2 a1+a3 b0+b2 b1+b3
+    """
+    lanes = lanes_of(values[0])
+    if not 1 < len(values) <= lanes or lanes & (lanes - 1):
+        return b.from_lanes([across_lanes(b, value, combine, kind) for value in values])
+    vectors, width = list(values), lanes
+    while width > 1:
+        half = width // 2
+        if len(vectors) > 1 and len(vectors) % 2:
+            vectors.append(vectors[-1])
+        if len(vectors) == 1:
+            pairs, starts = [(vectors[0], vectors[0])], range(0, lanes_of(vectors[0]), width)
+        else:
+            pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
+            starts = range(0, 2 * lanes, width)
+        low = [start + i for start in starts for i in range(half)]
+        high = [i + half for i in low]
+        vectors = [
+            combine(b, b.merge(first, second, low), b.merge(first, second, high), kind)
+            for first, second in pairs
+        ]
+        width = half
+    return b.first_lanes(vectors[0], len(values))
+
+
 @dataclass(frozen=True)
 class Term:
     """One of the results of a reduction, and how the elements are read for it."""

@@ -86,7 +86,7 @@ class Kernel:
     """The order in which inputs that are constants are expected, by number."""
     reads_lengths: bool = False
     """Whether it reads lengths that are not known before the program runs."""
-    is_small: bool = False
+    is_alone: bool = False
     """Whether it is for one thread, in a program for several."""
 
 
@@ -117,10 +117,29 @@ def build_kernel(
 ) -> Kernel:
     """
     The kernel of a group whose operators are computed as chosen, for tensors in the given formats. `rests` has, for each
-    result, which part is to be computed where that is not all of it; no anchor computes such results.
+    result, which part is to be computed where that is not all of it; no anchor computes such results. In a program for several
+    threads one alone computes what is small, or cannot be shared.
 
     Raises DiagnosticException for operators and types that have no kernel code.
     """
+    threads = threads_of(group, options)
+    kernel, shares = _built(group, name, options, threads, choices, inputs, outputs, rests)
+    if threads > 1 and not shares and options.has_small_steps:
+        kernel, _ = _built(group, name, options, 1, choices, inputs, outputs, rests)
+    return kernel
+
+
+def _built(
+    group: Group,
+    name: str,
+    options: KernelOptions,
+    threads: int,
+    choices: Sequence[Choice],
+    inputs: Sequence[Format],
+    outputs: Sequence[Format],
+    rests: Sequence[Rest | None],
+) -> tuple[Kernel, bool]:
+    """A kernel for so many threads, and whether there is work that they share."""
     pointer = LLVMPointerType()
     count = len(inputs) + len(outputs)
     reads_lengths = (
@@ -146,13 +165,12 @@ def build_kernel(
             zip(block.args[len(inputs) : count], outputs, strict=True)
         )
     ]
-    scratch, thread, threads, team = block.args[-4:]
-    team_size = threads_of(group, options)
+    scratch, thread, count_of_threads, team = block.args[-4:]
     ctx = KernelContext(
         b,
         evaluator,
         scratch,
-        Team(team_size, thread, threads, team),
+        Team(threads, thread, count_of_threads, team),
         results,
         frozenset(group.known),
     )
@@ -166,8 +184,8 @@ def build_kernel(
     packings = {
         i: ctx.packings[value] for i, (value, _) in enumerate(leaves) if value in ctx.packings
     }
-    is_small = team_size < options.threads
-    return Kernel(function, ctx.scratch_bytes, packings, reads_lengths, is_small)
+    is_alone = threads < options.threads
+    return Kernel(function, ctx.scratch_bytes, packings, reads_lengths, is_alone), ctx.shares
 
 
 def require_elements(group: Group) -> None:

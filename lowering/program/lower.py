@@ -136,8 +136,8 @@ class Lowering:
         elif isinstance(op, tensor.FromElementsOp):
             number, (place,) = op.elements[0], self.result_storage(op)
             size = leaf_bytes((op.result, 0))
-            step, is_small = Step(COPY, (), 0, size), self.options.has_small_steps
-            self.add(Call(None, (), (place,), step, size, number=number, is_small=is_small))
+            step, is_alone = Step(COPY, (), 0, size), self.options.has_small_steps
+            self.add(Call(None, (), (place,), step, size, number=number, is_alone=is_alone))
         elif isinstance(op, tensor.InsertSliceOp):
             self.insert(op)
         elif isinstance(op, func.CallOp):
@@ -168,8 +168,8 @@ class Lowering:
             self.copy(source, place, leaf_bytes((op.dest, 0)))
         size, row = leaf_bytes((op.source, 0)), self.places.locate((op.source, 0))
         rows = Rows(op.offsets[0], tensor_type_of((op.dest, 0)).get_shape()[0])
-        step, is_small = Step(COPY, (), 0, 2 * size), is_small_copy(size, self.options)
-        self.add(Call(None, (row,), (place,), step, size, rows, is_small=is_small))
+        step, is_alone = Step(COPY, (), 0, 2 * size), is_small_copy(size, self.options)
+        self.add(Call(None, (row,), (place,), step, size, rows, is_alone=is_alone))
 
     def invoke(self, op: func.CallOp) -> None:
         """Adds the call of a function, which gives tensors that lie row-major, and takes such."""
@@ -270,8 +270,8 @@ class Lowering:
     def copy(self, source: Storage, place: Storage, size: int) -> None:
         """Adds a copy."""
         step = Step(COPY, (), 0, 2 * size)
-        is_small = is_small_copy(size, self.options)
-        self.add(Call(None, (source,), (place,), step, size, is_small=is_small))
+        is_alone = is_small_copy(size, self.options)
+        self.add(Call(None, (source,), (place,), step, size, is_alone=is_alone))
 
     def add(self, call: Call) -> None:
         """Adds a step."""
@@ -307,7 +307,7 @@ class Lowering:
             op,
         )
         places = tuple(reads), self.result_storage(op)
-        self.add(Call(kernel, *places, step, is_small=kernel.is_small))
+        self.add(Call(kernel, *places, step, is_alone=kernel.is_alone))
 
     def kernel(
         self,

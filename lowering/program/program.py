@@ -104,6 +104,8 @@ class Program:
     most_calls: int = 0
     """How many calls of functions may be within each other, where there are any; another word of the workspace says
     that they were more."""
+    is_shared: bool = True
+    """Whether there is a step that several threads share; else the first one does all, in a program for several, too."""
 
 
 def lower_function(
@@ -204,6 +206,8 @@ def _finish(
 ) -> Program:
     """Plans the memory and writes the entry function, and those that it calls."""
     places, nodes, threads = lowering.places, lowering.nodes, lowering.options.threads
+    steps = [call for each in (lowering, *functions.values()) for call in each.calls]
+    is_shared = not all(call.is_alone or call.function is not None for call in steps)
     loops = any(map(may_last, within(nodes)))
     frame, lifetimes = _frame(lowering, WORDS if loops else 0)
     has_open = any(is_open_type(each.type) for each in inputs)
@@ -255,6 +259,7 @@ def _finish(
         tuple(buffers),
         loops,
         most,
+        is_shared,
     )
 
 

@@ -6,7 +6,7 @@ waiting for the others.
 
 Sharing a step saves a part of its time, and costs a barrier. How long a step takes is estimated by what it
 computes and moves. Nothing is small whose lengths are not known before the program runs, or that does more work than
-its sizes tell, as sorts, transforms, and windows do.
+its sizes tell, as sorts, transforms, and windows do. Kernels that turn out to have one round of work are run alone as well.
 """
 
 from xdsl.ir import Operation

@@ -92,7 +92,7 @@ class Call:
     rows: Rows | None = None
     number: SSAValue | None = None
     function: str | None = None
-    is_small: bool = False
+    is_alone: bool = False
     """Whether the first thread does it alone."""
 
 
@@ -176,5 +176,5 @@ def runs_alone(loop: Loop) -> bool:
     """Whether all steps of a loop that ends by itself are small, and no thread reads what another one wrote."""
     inner = within([loop])
     return not may_last(loop) and all(
-        node.is_small if isinstance(node, Call) else not isinstance(node, Load) for node in inner
+        node.is_alone if isinstance(node, Call) else not isinstance(node, Load) for node in inner
     )

@@ -138,27 +138,27 @@ class FunctionWriter:
                 self.barrier()
                 self.stamp(self.first + number + 1)
             return
-        is_small = call.is_small
-        self.meet(is_small=is_small)
-        self.unread, self.by_first = True, is_small
+        is_alone = call.is_alone
+        self.meet(is_alone=is_alone)
+        self.unread, self.by_first = True, is_alone
         if call.number is not None:
             self.write(call.number, call.writes[0])
         elif call.kernel is None:
-            self.copy(call, is_small=is_small)
+            self.copy(call, is_alone=is_alone)
         else:
             lengths = [self.lengths] if self.lengths and call.kernel.reads_lengths else []
             scratch = Storage("buffer", self.frame.buffers + number)
             places = [*call.reads, *call.writes, *lengths, scratch]
             callee, args = call.kernel.function.sym_name.data, map(self.address, places)
-            self.run(func.CallOp(callee, [*args, *self.args[4:7]], []), is_small=is_small)
+            self.run(func.CallOp(callee, [*args, *self.args[4:7]], []), is_alone=is_alone)
         if self.profile:
             # The first thread takes the time, and has done what is small itself.
-            self.meet(is_small=is_small)
-            self.stamp(self.first + number + 1, is_small=is_small)
+            self.meet(is_alone=is_alone)
+            self.stamp(self.first + number + 1, is_alone=is_alone)
 
-    def run(self, op: Operation, *, is_small: bool) -> None:
+    def run(self, op: Operation, *, is_alone: bool) -> None:
         """What all threads do, or the first one."""
-        if is_small:
+        if is_alone:
             self.first_alone([op])
         else:
             self.block.add_op(op)
@@ -224,15 +224,15 @@ class FunctionWriter:
                 self.block.add_op(llvm.CallOp(BARRIER, team, threads))
         self.state = False, False, True
 
-    def meet(self, *, is_small: bool) -> None:
+    def meet(self, *, is_alone: bool) -> None:
         """The threads wait for one another before a step, unless the first thread does that and all that they wait for."""
-        if not (is_small and self.unread and self.by_first and self.untouched):
+        if not (is_alone and self.unread and self.by_first and self.untouched):
             self.barrier()
 
-    def stamp(self, step: int, *, is_small: bool = False) -> None:
+    def stamp(self, step: int, *, is_alone: bool = False) -> None:
         """Takes the time at which a step ends: when all threads have met behind it, or the first one has done it."""
         number = self.constant(step)
-        name = STAMP_ALONE if is_small else STAMP
+        name = STAMP_ALONE if is_alone else STAMP
         self.first_alone([llvm.CallOp(name, self.args[6], number.result)], number)
 
     def begin_polling(self, *, calls: bool) -> None:
@@ -261,7 +261,7 @@ class FunctionWriter:
             number = self.emit(llvm.ZExtOp(number, i8))
         self.first_alone([_store(number, address, kind.bytes)])
 
-    def copy(self, call: Call, *, is_small: bool) -> None:
+    def copy(self, call: Call, *, is_alone: bool) -> None:
         """A copy of bytes; every thread copies a part, or the first one all."""
         target = self.address(call.writes[0])
         if call.rows is not None:
@@ -270,7 +270,7 @@ class FunctionWriter:
             behind = self.emit(arith.MuliOp(index, self.number(call.size)))
             target = self.step([target, behind], llvm.GEP_USE_SSA_VAL, i8)
         addresses, count = [target, self.address(call.reads[0])], self.number(call.size)
-        if self.threads > 1 and not is_small:
+        if self.threads > 1 and not is_alone:
             units, threads = self.number(-(-call.size // ALIGNMENT)), self.args[5]
             unit, thread = self.number(ALIGNMENT), self.args[4]
             after = self.emit(arith.AddiOp(thread, self.number(1)))
@@ -285,7 +285,7 @@ class FunctionWriter:
             llvm.ConstantOp(BoolAttr.from_bool(False), BoolAttr.from_bool(False).type)
         )
         args = [*addresses, count, volatile]
-        self.run(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", args, []), is_small=is_small)
+        self.run(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", args, []), is_alone=is_alone)
 
     # -- numbers in registers -------------------------------------------------------------------
 
@@ -374,9 +374,9 @@ class FunctionWriter:
         A loop as `scf.while`, which carries whether to stop, the count of an `scf.for`, and the numbers of
         the program.
         """
-        is_small = self.threads > 1 and runs_alone(node)
-        self.meet(is_small=is_small)
-        if is_small:
+        is_alone = self.threads > 1 and runs_alone(node)
+        self.meet(is_alone=is_alone)
+        if is_alone:
             # As in each round: the first thread has written, and goes on.
             self.state = True, True, True
         unasked, op = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1)), node.op
@@ -412,7 +412,7 @@ class FunctionWriter:
             if may_last(node):
                 asked = self.poll()
             else:
-                self.meet(is_small=is_small)
+                self.meet(is_alone=is_alone)
                 asked = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1))
             self.emit_end(scf.YieldOp(asked, *following))
         self.state = after

@@ -397,6 +397,36 @@ def test_refused_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         model.run({"x": numbers(0)})
 
 
+COUNT_IR = """
+define void @count_step_all(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace, i64 %thread, i64 %threads, ptr %team) {
+  %first = icmp eq i64 %thread, 0
+  br i1 %first, label %note, label %done
+note:
+  %output = load ptr, ptr %outputs
+  store i64 %threads, ptr %output
+  br label %done
+done:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+@pytest.mark.parametrize("profiled", [True, False])
+def test_threads_are_woken_for_what_they_share(is_shared: bool, profiled: bool) -> None:
+    """A program for three threads that one does all of runs on the thread that calls it."""
+    result = TensorSpec("threads", (), np.dtype(np.int64))
+    signature = Signature(
+        *("count", (), (result,), 0, 0, "this machine", (), 3, (StepSpec("note", 1, 8),), profiled),
+        is_shared=is_shared,
+    )
+    assert Signature.from_json(signature.to_json()) == signature
+    machine = Machine(binding.get_default_triple(), binding.get_host_cpu_name(), "")
+    code = ModelCode(signature, COUNT_IR.encode(), machine, np.empty(0, np.uint8))
+    model = Model.from_code(code)
+    assert model.run({})["threads"] == (3 if is_shared else 1)
+
+
 def test_systems_without_teams() -> None:
     assert "call void @m_step_all" in support_ir("m", 1, "riscv64-unknown-linux-gnu")
     with pytest.raises(ModelError, match="not for riscv64-unknown-linux-gnu"):

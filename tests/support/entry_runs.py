@@ -65,9 +65,9 @@ def stub_kernel(
     function = func.FuncOp(name, FunctionType.from_lists([], []), Region(), "private")
     rng = Random(name)
     scratch = rng.choice((0, 0, 1, 64, 100, 640))
-    is_small = options.has_small_steps and rng.random() < 0.6
+    is_alone = options.has_small_steps and rng.random() < 0.6
     formats = {"inputs": tuple(inputs), "outputs": tuple(outputs)}
-    return StubKernel(function, scratch, {}, is_small=is_small, **formats)
+    return StubKernel(function, scratch, {}, is_alone=is_alone, **formats)
 
 
 @dataclass
@@ -429,18 +429,18 @@ def simulated(
     inputs: Sequence[Array],
     threads: int,
     patch: pytest.MonkeyPatch,
-    is_small: Callable[[str], bool] | None = None,
+    is_alone: Callable[[str], bool] | None = None,
 ) -> list[Array]:
     """
-    What a lowered function computes, whose operators are fused. `is_small` says which kernels the first thread runs
+    What a lowered function computes, whose operators are fused. `is_alone` says which kernels the first thread runs
     alone, by their names; otherwise some do.
     """
     kernels: dict[str, StubKernel] = {}
 
     def build(group: Group, name: str, *rest: Any) -> StubKernel:
         made = stub_kernel(group, name, *rest)
-        if is_small is not None:
-            made = replace(made, is_small=is_small(name))
+        if is_alone is not None:
+            made = replace(made, is_alone=is_alone(name))
         kernels[name] = made
         return made
 

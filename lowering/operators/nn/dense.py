@@ -30,7 +30,7 @@ from xrelay.lowering.loops.dots import MultiplyAdd, Work
 from xrelay.lowering.loops.matrix_panels import PANELS
 from xrelay.lowering.loops.matrix_product import Product
 from xrelay.lowering.loops.matrix_tiles import TILE_REGISTERS
-from xrelay.lowering.loops.reductions import across_lanes
+from xrelay.lowering.loops.reductions import each_across_lanes
 from xrelay.lowering.loops.tiling import (
     FAR_LOAD_CYCLES,
     MOST_ALONG,
@@ -259,19 +259,22 @@ def _tile_of_dots(
 
     zeros = [b.constant(kind.compute, 0, lanes)] * (rows * count)
     totals = b.fold(0, whole, lanes, zeros, lambda k, sums: add_products(lanes, k, sums))
-    sums = [across_lanes(b, total, add, kind) for total in totals]
-    width = p.depth - whole
+
+    def by_rows(totals: Sequence[SSAValue]) -> list[SSAValue]:
+        starts = range(0, rows * count, count)
+        return [each_across_lanes(b, totals[i : i + count], add, kind) for i in starts]
+
+    sums, width = by_rows(totals), p.depth - whole
     if is_open(width):
-        sums = b.fold(whole, p.depth, 1, sums, lambda k, totals: add_products(1, k, totals))
+        single = [b.lane(total, i) for total in sums for i in range(count)]
+        single = b.fold(whole, p.depth, 1, single, lambda k, totals: add_products(1, k, totals))
+        sums = [b.from_lanes(single[i : i + count]) for i in range(0, rows * count, count)]
     elif width:
         zeros = [b.constant(kind.compute, 0, width)] * (rows * count)
-        sums = [
-            add(b, total, across_lanes(b, other, add, kind), kind)
-            for total, other in zip(sums, add_products(width, whole, zeros), strict=True)
-        ]
-    for r in range(rows):
-        place = Position((p.rows, p.columns), (b.add(row, r),), column, count)
-        sink(place, b.from_lanes(sums[r * count : (r + 1) * count]))
+        others = by_rows(add_products(width, whole, zeros))
+        sums = [add(b, total, other, kind) for total, other in zip(sums, others, strict=True)]
+    for r, total in enumerate(sums):
+        sink(Position((p.rows, p.columns), (b.add(row, r),), column, count), total)
 
 
 def _tile_of_updates(

@@ -205,7 +205,7 @@ def product(g: Graph) -> SSAValue:
         # What does more than its sizes tell.
         (lambda g: g.op(SortOp(g.input(np.ones((4, 9), np.float32)))), False),
         (lambda g: product(g), False),
-        (lambda g: g.op(MaxPool2DOp(g.input(np.ones((1, 1, 9, 9), np.float32)), (9, 9))), False),
+        (lambda g: g.op(MaxPool2DOp(g.input(np.ones((1, 4, 9, 9), np.float32)), (9, 9))), False),
     ],
 )
 def test_what_is_small(build: Callable[[Graph], SSAValue], small: bool) -> None:
@@ -218,6 +218,36 @@ def test_what_is_small(build: Callable[[Graph], SSAValue], small: bool) -> None:
     assert threads_of(group_of(op), replace(options, threads=1)) == 1
     lowered = lower_function(entry_function(module), options)
     assert is_for_first(lowered) is small
+    assert lowered.is_shared is not small
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda g: g.op(MaxPool2DOp(g.input(np.ones((1, 1, 99, 99), np.float32)), (99, 99))),
+        lambda g: g.op(SortOp(g.input(np.ones((1, 10_000), np.float32)))),
+    ],
+)
+def test_what_cannot_be_shared(build: Callable[[Graph], SSAValue]) -> None:
+    """There is one round of work: one thread does it alone, however long that takes."""
+    module = graph(build).module().clone()
+    run_passes(module, [FuseOpsPass()])
+    options = kernel_options(CompileOptions(threads=2))
+    lowered = lower_function(entry_function(module.clone()), options)
+    assert is_for_first(lowered)
+    assert not lowered.is_shared
+    assert lower_function(entry_function(module), replace(options, shares_all=True)).is_shared
+
+
+def test_threads_of_programs_with_small_and_other_steps() -> None:
+    """One step that is shared is enough to wake them."""
+    g = Graph()
+    x = g.input(np.ones((4, 9), np.float32))
+    g.op(SortOp(g.op(ExpOp(x))))
+    module = g.module().clone()
+    run_passes(module, [FuseOpsPass()])
+    options = kernel_options(CompileOptions(threads=2))
+    assert lower_function(entry_function(module), options).is_shared
 
 
 def is_for_first(lowered: Program) -> bool:
