@@ -64,8 +64,8 @@ def address_table(addresses: Sequence[int]) -> ctypes.Array[ctypes.c_void_p]:
 class _Place:
     """What a run has for itself: a workspace, and a team when the model has threads."""
 
-    process: int
-    """The process that made it: the workers of a team are not in its children."""
+    process: int | None
+    """The process that made it, where there is a team: the workers are not in its children."""
     workspace: npt.NDArray[np.uint8]
     address: int
     """Where the workspace begins."""
@@ -91,7 +91,7 @@ class _Pool:
         self.threads = signature.threads
         self.places: deque[_Place] = deque()
         self._team_create = None
-        if signature.has_team:
+        if signature.needs_team:
             self._team_create = _TEAM_CREATE(address(f"{self.name}_team_create"))
             destroy = _TEAM_DESTROY(address(f"{self.name}_team_destroy"))
             # The finalizer holds the owner: the machine code outlives the workers that run it.
@@ -99,7 +99,7 @@ class _Pool:
 
     def take(self, size: int) -> _Place:
         """A place of this process that no other run has, with a workspace of so many bytes at least."""
-        process = os.getpid()
+        process = None if self._team_create is None else os.getpid()
         while True:
             try:
                 place = self.places.pop()

@@ -248,6 +248,11 @@ class Signature:
         """Whether the code has functions that make and use teams of threads."""
         return self.threads > 1 or self.profiled
 
+    @property
+    def needs_team(self) -> bool:
+        """Whether it runs on a team: for the threads that share steps, or to note their times."""
+        return self.threads > 1 and self.is_shared or self.profiled
+
     def at(self, known: KnownLengths) -> "Signature":
         """That of code for many lengths, at some."""
 

@@ -73,7 +73,7 @@ def support_ir(
         "$PAUSES": str(PAUSES),
         "$IDLE_PATIENCE": str(IDLE_PATIENCE_NS),
         "$BARRIER_PATIENCE": str(BARRIER_PATIENCE_NS),
-        "$IS_SHARED": str(is_shared).lower(),
+        "$SKIP": "" if is_shared else "  br label %alone\nskipped:\n",
     }
     return start + _filled(SYNCHRONIZATION + TEAM + _INTERFACE, values)
 
@@ -177,9 +177,8 @@ define void @$NAME_team_stamps(ptr %team, ptr %stamps) nounwind {
 
 define void @$NAME_run_on(ptr %team, ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace)
     nounwind {
-$PERMIT  %ours = call i1 @xrelay.is_ours(ptr %team)
-  %wakes = and i1 %ours, $IS_SHARED
-  br i1 %wakes, label %together, label %alone
+$PERMIT$SKIP  %ours = call i1 @xrelay.is_ours(ptr %team)
+  br i1 %ours, label %together, label %alone
 together:
   %entry.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 3, i32 0
   %inputs.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 3, i32 1
@@ -203,7 +202,7 @@ alone:
 ; On the team of the process, or on this thread where another run has it, or there can be none.
 define void @$NAME_run(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace) nounwind {
 start:
-$PERMIT  %process = call i32 @getpid()
+$PERMIT$SKIP  %process = call i32 @getpid()
   %user = load atomic i32, ptr @xrelay.shared_user monotonic, align 4
   %busy = icmp eq i32 %user, %process
   br i1 %busy, label %alone, label %take

@@ -421,6 +421,7 @@ def test_threads_are_woken_for_what_they_share(is_shared: bool, profiled: bool) 
         is_shared=is_shared,
     )
     assert Signature.from_json(signature.to_json()) == signature
+    assert signature.needs_team is (is_shared or profiled)
     machine = Machine(binding.get_default_triple(), binding.get_host_cpu_name(), "")
     code = ModelCode(signature, COUNT_IR.encode(), machine, np.empty(0, np.uint8))
     model = Model.from_code(code)

@@ -197,7 +197,7 @@ def test_workspaces_that_do_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     """A place whose workspace is too small is there for the next run when there is no memory for a larger one."""
     pool_type = vars(executor)["_Pool"]
     pool = pool_type.__new__(pool_type)
-    pool.name = "m"
+    pool.name, pool._team_create = "m", abs  # Places belong to a process.
     sizes: list[int] = []
 
     def workspace(size: int, what: str) -> npt.NDArray[np.uint8]:
