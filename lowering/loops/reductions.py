@@ -81,21 +81,15 @@ def each_across_lanes(
         return b.from_lanes([across_lanes(b, value, combine, kind) for value in values])
     vectors, width = list(values), lanes
     while width > 1:
-        half = width // 2
-        if len(vectors) > 1 and len(vectors) % 2:
-            vectors.append(vectors[-1])
-        if len(vectors) == 1:
-            pairs, starts = [(vectors[0], vectors[0])], range(0, lanes_of(vectors[0]), width)
-        else:
-            pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
-            starts = range(0, 2 * lanes, width)
-        low = [start + i for start in starts for i in range(half)]
-        high = [i + half for i in low]
+        if len(vectors) % 2:
+            vectors.append(vectors[-1])  # Behind those that count.
+        width //= 2
+        low = [start + i for start in range(0, 2 * lanes, 2 * width) for i in range(width)]
+        high = [i + width for i in low]
         vectors = [
             combine(b, b.merge(first, second, low), b.merge(first, second, high), kind)
-            for first, second in pairs
+            for first, second in zip(vectors[::2], vectors[1::2], strict=True)
         ]
-        width = half
     return b.first_lanes(vectors[0], len(values))
 
 

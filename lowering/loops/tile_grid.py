@@ -3,6 +3,7 @@ The results of a convolution or matrix product as a grid of register tiles: pane
 how threads share them.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -217,17 +218,22 @@ class TileGrid:
 
 
 def tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
-    """So many that the blocks are of nearly equal size."""
+    """
+    So many that the blocks are of nearly equal size. Where it is not known how many tiles there are, as many as should be in
+    one: later calls may have more than the first.
+    """
     # What lengths are likely to be may be beyond those that the program serves.
     tiles = max(1, likely(grid.rows_of_tiles * grid.columns_of_tiles))
     everything = likely(grid.height * grid.width)
-    positions = positions_per_block(
-        ctx.target, grid.position_bytes, everything, grid.weight_bytes, again=grid.packed is None
+    fitting = positions_per_block(
+        ctx.target, grid.position_bytes, sys.maxsize, grid.weight_bytes, again=grid.packed is None
     )
-    count = max(1, positions // grid.tiling.positions) if positions < everything else tiles
+    count = max(1, fitting // grid.tiling.positions) if fitting < everything else tiles
     number = blocks(tiles, count)
     if ctx.team.size > 1:
         number = min(tiles, max(number, busy_blocks(ctx.team.size, prod(grid.batch) * panels)))
+    if number == 1 and is_open(grid.tiles):
+        return max(tiles, fitting // grid.tiling.positions)
     return blocks(tiles, number)
 
 

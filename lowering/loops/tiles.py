@@ -132,6 +132,8 @@ Range: TypeAlias = tuple[Index, Index]
 
 STREAM_AHEAD_BYTES = 8192
 """How far before their use weights that are used once are asked for."""
+FEW_TILES = 4
+"""So many tiles ask for all weights that come next, where it is not known how many there are: more ask for some again."""
 
 
 def emit_tiles(
@@ -439,6 +441,8 @@ class _Tiles:
         kind = self.dot.weight if packed is None else packed.kind
         first = None if packed is None else packed.address(place, part)
         line = LINE_BYTES // kind.bytes
+        if is_open(grid.tiles):
+            count = min(count, FEW_TILES)
         lines = blocks(blocks(grid.round_elements, line), count)
         if count == 1:
             # Every panel is read once: what counts is not to wait at the end of a page.
