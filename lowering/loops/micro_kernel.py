@@ -40,11 +40,11 @@ class DepthLoop:
 @dataclass(frozen=True)
 class Prefetch:
     """
-    Lines of the weights to bring into the second-level cache while others are used: `lines` in
-    each round of the innermost loop, `distance` elements after those that the round reads.
+    Lines of the weights to bring into the second-level cache while others are used: in each round of the innermost loop
+    `lines` at each of the distances, which are in elements after those that the round reads.
     """
 
-    distance: Index
+    distances: Sequence[Index]
     lines: int
     stored: Element
     """The elements as they lie in memory."""
@@ -65,8 +65,10 @@ class Prefetch:
     def emit(self, b: KernelBuilder, read: SSAValue) -> None:
         """Asks for the lines of a round that reads what begins at an address."""
         line = LINE_BYTES // self.stored.bytes
-        for i in range(self.lines):
-            b.prefetch(b.address(read, b.add(self.distance, i * line), self.stored.storage))
+        for distance in self.distances:
+            first = b.address(read, distance, self.stored.storage)
+            for i in range(self.lines):
+                b.prefetch(b.address(first, i * line, self.stored.storage))
 
 
 Meanwhile: TypeAlias = Callable[[Index, int], None]

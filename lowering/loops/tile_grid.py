@@ -30,10 +30,23 @@ Place: TypeAlias = Sequence[Index]
 """Coordinates in the batch, and the number of a panel."""
 
 
-NARROW = 4
-"""The columns of the narrow tiles for what whole tiles leave of a row: each of them reads all weights."""
-NARROW_IMAGES = 3
-"""The same for images, whose weights stay near: more columns take longer to compile."""
+@dataclass(frozen=True)
+class Narrow:
+    """The columns of narrow tiles for what whole ones leave of a row."""
+
+    most: int
+    share: int
+    """They have the columns of a whole tile divided by this, where that is less."""
+
+    def columns(self, whole: int) -> int:
+        """Those beside whole tiles of so many."""
+        return min(self.most, max(1, whole // self.share))
+
+
+NARROW = Narrow(4, 2)
+"""Those of matrices: each tile reads all weights."""
+NARROW_IMAGES = Narrow(3, 3)
+"""Those of images, whose weights stay near: more columns take longer to compile."""
 NARROWER = (4, 2, 1)
 """The columns of tiles that cannot repeat columns: one kind after the other serves what has fewer than the kind before."""
 
@@ -86,10 +99,10 @@ class TileGrid:
     """Elements in a row of the result. Where they are open, the last panel may end before its end."""
     packed: PackedWeights | None = None
     """What the weights that tiles read are made of, panel by panel; None where it is these that are packed."""
-    narrow: int = NARROW
+    narrow: Narrow | None = NARROW
     """
-    The columns of narrow tiles, for what whole tiles leave of a row whose width is not known. In rows that are narrower
-    still they repeat the last column. 0 for code that cannot.
+    The narrow tiles for what whole ones leave of a row whose width is not known. In rows that are narrower still they repeat
+    the last column. None for code that cannot.
     """
     repeats: bool = False
     """Whether these are the narrow tiles."""
@@ -104,7 +117,7 @@ class TileGrid:
             return None
         if certainly(smaller(1, self.width // columns), 1):
             return None
-        tiling = replace(self.tiling, columns=min(self.narrow, columns))
+        tiling = replace(self.tiling, columns=self.narrow.columns(columns))
         return replace(self, tiling=tiling, repeats=True)
 
     def alternatives(self) -> tuple["TileGrid", ...]:

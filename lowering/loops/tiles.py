@@ -43,7 +43,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.lengths import certainly, is_open
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
@@ -132,8 +132,10 @@ Range: TypeAlias = tuple[Index, Index]
 
 STREAM_AHEAD_BYTES = 8192
 """How far before their use weights that are used once are asked for."""
-FEW_TILES = 4
-"""So many tiles ask for all weights that come next, where it is not known how many there are: more ask for some again."""
+DEEP_BYTES = 256
+"""So long are the weights of a channel where it takes no time to speak of that sums go through memory."""
+SHARES = 2
+"""Into how many shares the weights that come next are cut, where it is not known how many tiles ask for them."""
 
 
 def emit_tiles(
@@ -158,7 +160,9 @@ def emit_tiles(
         return [zero] * vectors
 
     if isinstance(tile, SumsInMemory):
-        grid = replace(grid, narrow=0)  # The rows of their registers are all at the same distance.
+        grid = replace(
+            grid, narrow=None
+        )  # The rows of their registers are all at the same distance.
     pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
     gather = tile.gather if isinstance(tile, SumsInMemory) else None
     for each, panels in pieces:
@@ -198,7 +202,7 @@ def emit_tiles(
                     code.overlapping(code.tile, batch, tile_range, (panel, b.add(high, first)))
                     return
                 with b.loop(*tile_range) as i:
-                    code.whole(place, i)
+                    code.whole(place, i, tile_range)
 
         ctx.tasks((*each.batch, blocks(each.tiles, count), blocks(panels.count, together)), task)
 
@@ -300,7 +304,7 @@ class _Tiles:
                 (*batch, panel),
                 *self._corner(i),
                 0,
-                self._ahead((*batch, panel), 0, i, self.count),
+                self._ahead((*batch, panel), 0, i, tiles),
                 tiling,
                 range(tiling.columns),
                 windows=None if windows is None else windows(i),
@@ -310,43 +314,64 @@ class _Tiles:
         place = *batch, b.sub(panels[1], 1)
         self._finish(kept, (0,), place, *self._corner(last), tiling.columns)
 
-    def whole(self, place: Place, i: Index) -> None:
-        """Computes tile i over the whole depth, and hands it over."""
-        corner = self._corner(i)
-        kept = None if self.grid.narrow_grid is None else self._kept_tile()  # For both kinds.
-        self.grid.by_kind(
-            self.b, self._number(i), lambda grid: self._whole_of(grid, place, corner, i, kept)
-        )
+    def whole(self, place: Place, i: Index, tiles: Range) -> None:
+        """Computes tile i of a block over the whole depth, and hands it over."""
+        b, grid = self.b, self.grid
+        corner, ahead = self._corner(i), self._ahead(place, 0, i, tiles)
+
+        def sums(grid: TileGrid) -> Sequence[SSAValue]:
+            assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
+            first = list(self.start(place, len(self.widths))) * grid.tiling.positions
+            columns = grid.tile_columns
+            where = TileAt(place, *corner, 0, ahead, grid.tiling, columns, grid.repeats)
+            return self.tile(where, first)
+
+        def from_memory(grid: TileGrid, kept: Buffer) -> None:
+            self._keep(grid, kept, (0,), sums(grid))
+            self._finish(kept, (0,), place, *corner, grid.different_columns)
+
+        if grid.narrow_grid is None:
+            if self._waits:
+                from_memory(grid, self._kept_tile())
+            else:
+                self._hand_over(grid, place, corner, sums(grid))
+            return
+        kept, number = self._kept_tile(), self._number(i)
+        if self._waits and self._together(grid.different_columns) == 1:
+            grid.by_kind(b, number, lambda grid: self._keep(grid, kept, (0,), sums(grid)))
+            self._finish(kept, (0,), place, *corner, self._different_columns(i))
+            return
+
+        def each(grid: TileGrid) -> None:
+            if self._waits or grid.repeats:
+                from_memory(grid, kept)
+            else:
+                self._hand_over(grid, place, corner, sums(grid))
+
+        grid.by_kind(b, number, each)
+
+    @property
+    def _waits(self) -> bool:
+        """
+        Whether the sums of all tiles wait in memory: where code would be long that takes them out of registers, and
+        where that takes no time to speak of, as tiles are deep, and whole and narrow ones can share what follows.
+        """
+        if self.ctx.heavy_epilogue or not certainly(self.panels.rest, 0):
+            return True
+        grid = self.grid
+        depth = likely(grid.weight_bytes) // (likely(grid.vectors) * self.lanes)
+        return grid.narrow_grid is not None and depth >= DEEP_BYTES
 
     def _kept_tile(self) -> Buffer:
         """Memory of the thread for the sums of a tile."""
         return self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
 
-    def _whole_of(
-        self,
-        grid: TileGrid,
-        place: Place,
-        corner: tuple[Index, Index],
-        i: Index,
-        kept: Buffer | None,
+    def _keep(
+        self, grid: TileGrid, kept: Buffer, slot: Sequence[Index], sums: Sequence[SSAValue]
     ) -> None:
-        """The same for a tile of a grid; `kept` is for its sums, if they need memory."""
-        b, (y, x), vectors = self.b, corner, len(self.widths)
-        assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
-        ahead = self._ahead(place, 0, i, self.count)
-        where = TileAt(place, y, x, 0, ahead, grid.tiling, grid.tile_columns, grid.repeats)
-        first = list(self.start(place, vectors)) * grid.tiling.positions
-        totals = self.tile(where, first)
-        in_memory = self.ctx.heavy_epilogue or grid.repeats
-        if not in_memory and certainly(self.panels.rest, 0):
-            for number, total in enumerate(totals):
-                row, column = divmod(number // vectors, grid.tiling.columns)
-                self._hand_over(place, (b.add(y, row), b.add(x, column)), number % vectors, total)
-            return
-        kept = kept or self._kept_tile()
-        for at_sum, total in zip(self._sums(grid, kept, (0,)), totals, strict=True):
-            b.store(kept.pointer, at_sum, self.dot.total, total)
-        self._finish(kept, (0,), place, y, x, grid.different_columns)
+        """Writes the sums of a tile of a grid to memory."""
+        for place, total in zip(self._sums(grid, kept, slot), sums, strict=True):
+            self.b.store(kept.pointer, place, self.dot.total, total)
 
     def kept_sums(self, panels: int) -> Buffer:
         """Memory of the thread for the sums of a block of tiles of some panels."""
@@ -386,17 +411,18 @@ class _Tiles:
 
             def add_part(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
                 corner = self._corner(i)
-                ahead = self._ahead((*batch, panel), part, slot[1], self.count)
+                ahead = self._ahead((*batch, panel), part, i, tiles)
 
                 def add(grid: TileGrid) -> None:
-                    places = list(self._sums(grid, kept, slot))
-                    totals = [b.load(kept.pointer, where, kind, self.lanes) for where in places]
+                    totals = [
+                        b.load(kept.pointer, place, kind, self.lanes)
+                        for place in self._sums(grid, kept, slot)
+                    ]
                     tiling, columns = grid.tiling, grid.tile_columns
                     where = TileAt(
                         (*batch, panel), *corner, part, ahead, tiling, columns, grid.repeats
                     )
-                    for place, total in zip(places, tile(where, totals), strict=True):
-                        b.store(kept.pointer, place, kind, total)
+                    self._keep(grid, kept, slot, tile(where, totals))
 
                 self.grid.by_kind(b, self._number(i), add)
 
@@ -429,26 +455,38 @@ class _Tiles:
             is_whole, b.index(grid.different_columns), b.index(narrow.different_columns)
         )
 
-    def _ahead(self, place: Place, part: Index, i: Index, count: int) -> Prefetch | None:
+    def _ahead(self, place: Place, part: Index, i: Index, tiles: Range) -> Prefetch | None:
         """
-        The share of a tile, one of `count`, in the lines of the weights that come next. After the
-        last panel these are the weights of the next step.
+        The share of tile i of a block in the lines of the weights that come next. After the last panel these are the
+        weights of the next step.
         """
-        grid = self.grid
+        b, grid = self.b, self.grid
         if not grid.part_elements or grid.weight_bytes <= self.ctx.target.l2_bytes // 2:
             return None
         packed = grid.packed
         kind = self.dot.weight if packed is None else packed.kind
         first = None if packed is None else packed.address(place, part)
         line = LINE_BYTES // kind.bytes
-        if is_open(grid.tiles):
-            count = min(count, FEW_TILES)
-        lines = blocks(blocks(grid.round_elements, line), count)
-        if count == 1:
+        shares = SHARES if is_open(grid.tiles) else self.count
+        lines = blocks(blocks(grid.round_elements, line), shares)
+        if shares == 1:
             # Every panel is read once: what counts is not to wait at the end of a page.
-            return Prefetch(STREAM_AHEAD_BYTES // kind.bytes, lines, kind, first)
-        panel = grid.part_elements * grid.depth_parts
-        return Prefetch(self.b.add(self.b.mul(i, lines * line), panel), lines, kind, first)
+            return Prefetch((STREAM_AHEAD_BYTES // kind.bytes,), lines, kind, first)
+        panel, share = grid.part_elements * grid.depth_parts, lines * line
+        number = b.sub(i, tiles[0])
+        if not is_open(grid.tiles):
+            return Prefetch((b.add(b.mul(number, share), panel),), lines, kind, first)
+        # Each share is asked for by one tile, however many there are: other tiles ask for lines that are there.
+        count = b.sub(tiles[1], tiles[0])
+        distances = [
+            b.select(
+                b.compare_index(b.div(b.mul(count, each), SHARES), "eq", number),
+                b.index(panel + each * share),
+                b.index(0),
+            )
+            for each in range(SHARES)
+        ]
+        return Prefetch(distances, lines, kind, first)
 
     def _sums(self, grid: TileGrid, kept: Buffer, slot: Sequence[Index]) -> Iterator[Index]:
         """Where the sums of a tile of a grid lie in memory, in the order of its registers."""
@@ -520,10 +558,17 @@ class _Tiles:
             value = b.load(kept.pointer, b.add(source, i), self.dot.total, 1)
             self.sink(first.lane(b, i), value)
 
-    def _hand_over(self, place: Place, where: tuple[Index, Index], v: int, value: SSAValue) -> None:
-        """Gives vector v of a position to the sink."""
-        width = self.widths[v]
-        self.sink(self._position(place, where, v, width), self.b.first_lanes(value, width))
+    def _hand_over(
+        self, grid: TileGrid, place: Place, corner: tuple[Index, Index], sums: Sequence[SSAValue]
+    ) -> None:
+        """Gives the sums of a tile of a grid, which are in registers, to the sink."""
+        b, (y, x), vectors = self.b, corner, len(self.widths)
+        for number, value in enumerate(sums):
+            row, column = divmod(number // vectors, grid.tiling.columns)
+            v = number % vectors
+            width = self.widths[v]
+            position = self._position(place, (b.add(y, row), b.add(x, column)), v, width)
+            self.sink(position, b.first_lanes(value, width))
 
     def _position(self, place: Place, where: tuple[Index, Index], v: Index, width: int) -> Position:
         """Where vector v of a position, or its first elements, lie in the result."""

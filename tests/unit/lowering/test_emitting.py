@@ -47,7 +47,7 @@ from xrelay.lowering.emit.target import AVX2
 from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.lowering.llvm.to_text import float_text
 from xrelay.lowering.loops.axis_order import AxisOrder
-from xrelay.lowering.loops.tile_grid import TileGrid
+from xrelay.lowering.loops.tile_grid import NARROW, NARROW_IMAGES, Narrow, TileGrid
 from xrelay.lowering.loops.tiling import Tiling
 from xrelay.lowering.program.operations import constant_number
 from xrelay.lowering.program.registry import RULES, explain_selection
@@ -419,7 +419,7 @@ def test_tiles_for_widths_that_are_not_known(columns: int, narrower: list[int]) 
     """Those that are chosen, and narrower ones for widths below: of each width one grid has the tiles."""
     for width in (2, 3, 4, 5, 6, 9):
         n = symbol(Scope(), "n", width)
-        found = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0, narrow=0).alternatives()
+        found = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0, narrow=None).alternatives()
         assert [each.tiling.columns for each in found] == [
             each for each in (columns, *narrower) if each >= 2 or columns == 1
         ]
@@ -427,8 +427,14 @@ def test_tiles_for_widths_that_are_not_known(columns: int, narrower: list[int]) 
         assert [each.tiling.columns for each in found if hint(each.exists)] == [wanted]
 
 
-@pytest.mark.parametrize(("columns", "narrow"), [(6, 4), (6, 3), (4, 4), (3, 4), (2, 4), (1, 4)])
-def test_narrow_tiles_at_the_end_of_a_row(columns: int, narrow: int) -> None:
+@pytest.mark.parametrize(
+    ("columns", "narrow"),
+    [
+        (14, NARROW), (8, NARROW), (14, NARROW_IMAGES), (6, NARROW_IMAGES), (6, Narrow(4, 1)), (6, Narrow(3, 1)),
+        (4, Narrow(4, 1)), (4, NARROW), (4, NARROW_IMAGES), (3, NARROW), (2, NARROW), (1, NARROW),
+    ],
+)  # fmt: skip
+def test_narrow_tiles_at_the_end_of_a_row(columns: int, narrow: Narrow) -> None:
     """They read and write what whole tiles leave of a row, and nothing beside it."""
     for width in range(2, 20):
         n = symbol(Scope(), "n", width)
@@ -448,5 +454,6 @@ def test_narrow_tiles_at_the_end_of_a_row(columns: int, narrow: int) -> None:
             written |= {hint(first) + column for column in range(hint(kind.different_columns))}
         assert read == written == set(range(width))
         if narrower is not None and width >= columns:
+            rest = width % columns > narrow.columns(columns)
             assert hint(grid.columns_of_tiles) == -(-width // columns)
-            assert hint(grid.whole_tiles) == width // columns + (width % columns > narrow)
+            assert hint(grid.whole_tiles) == width // columns + rest
