@@ -9,14 +9,17 @@ Cuts a program behind the operators whose results have sizes that depend on data
 about the shape (`relay.dyn.*`, `relay.arange`) begins the second one, where that operand is an input, unless it depends on
 constants and on shapes alone. Of the rest the first computes what depends on none of these, the second what does.
 
-Leaves alone: programs without such operators, and those with some in regions or in functions that are called.
+A `scf.if` whose branches have such operators, or give tensors of different shapes, is one of which the condition decides: once it is known, the
+branch that is taken is what the program does.
+
+Leaves alone: programs without such operators, and those with some in loops or in functions that call themselves.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from xdsl.dialects import func
+from xdsl.dialects import arith, func, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -40,7 +43,7 @@ from xrelay.dialects.core.functional import values_from_outside
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.model_names import ONNX_NAME
-from xrelay.dialects.shapes import is_tensor_type, tensor_type
+from xrelay.dialects.shapes import is_dynamic, is_tensor_type, tensor_type
 from xrelay.dialects.sparse.coordinates import SparseFillEmptyRowsOp
 from xrelay.dialects.tensor.binary import EqualOp, LessOp
 from xrelay.dialects.tensor.creation import ArangeOp, OnesLikeOp
@@ -58,6 +61,9 @@ from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.functional.expand_functions import ExpandFunctionsPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.rules.copying import copied
+
+SHARED = (ConstantOp, TupleOp, tensor.ExtractOp, arith.ConstantOp)
+"""What is no tensor, or takes nothing to compute: where both sides of a cut use some, both have it."""
 
 
 class UnknownSizes(UnknownDimensions):
@@ -140,12 +146,33 @@ def _may_depend(op: Operation) -> bool:
 
 
 def _deciding(op: Operation) -> tuple[SSAValue, ...]:
-    """The operands whose elements decide about the shape of a result."""
+    """The values whose elements decide about the shape of a result."""
+    if isinstance(op, scf.IfOp):
+        return _condition(op) if _branches_decide(op) else ()
     if isinstance(op, DynamicOp):
         return op.deciding
     if isinstance(op, SparseFillEmptyRowsOp):
         return (op.dense_shape,)
     return tuple(op.operands) if isinstance(op, ArangeOp) else ()
+
+
+def _condition(op: scf.IfOp) -> tuple[SSAValue, ...]:
+    """The tensor that has the condition of a branch, if one does."""
+    owner = op.cond.owner
+    return (owner.tensor,) if isinstance(owner, tensor.ExtractOp) else ()
+
+
+def _branches_decide(op: scf.IfOp) -> bool:
+    """Whether the branches of a program have sizes that depend on data, or on which of them is taken."""
+    function = op.parent_op()
+    while function is not None and not isinstance(function, func.FuncOp):
+        function = function.parent_op()
+    # What is open with the shapes of inputs is known with these.
+    if any(map(is_dynamic, op.result_types)) and not (
+        function is None or any(map(is_dynamic, function.function_type.inputs))
+    ):
+        return True
+    return any(_may_depend(each) for region in op.regions for each in walk(region))
 
 
 def _place(op: Operation, cut: Cut) -> None:
@@ -336,14 +363,14 @@ class _Stages:
         return [op for op in behind if op in found]
 
     def _shared(self, needed: Sequence[Operation]) -> list[Operation]:
-        """The constants, and the tuples of tensors, that operations use: both sides have them."""
+        """What of what operations use both sides have."""
         found: set[Operation] = set()
         stack = [used for op in needed for used in _used(op)]
         while stack:
             value = stack.pop()
             if (
                 isinstance(value, OpResult)
-                and isinstance(value.op, ConstantOp | TupleOp)
+                and isinstance(value.op, SHARED)
                 and value not in self.cut.late
             ):
                 found.add(value.op)

@@ -232,29 +232,28 @@ def test_modules_stay_as_they_are(tmp_path: Path) -> None:
     assert str(module) == before
 
 
-BRANCH = """
-func.func @main(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<?x1xi32> {
-  %go = tensor.extract %c[] : tensor<i1>
-  %y = scf.if %go -> (tensor<?x1xi32>) {
-    %p = relay.argwhere %x : (tensor<4xf32>) -> tensor<?x1xi32>
-    scf.yield %p : tensor<?x1xi32>
-  } else {
-    %e = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
-    %q = relay.argwhere %e : (tensor<4xf32>) -> tensor<?x1xi32>
-    scf.yield %q : tensor<?x1xi32>
+LOOP = """
+func.func @main(%x: tensor<4xf32>) -> tensor<?x1xi32> {
+  %rounds = arith.constant 2 : index
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %p = relay.argwhere %x : (tensor<4xf32>) -> tensor<?x1xi32>
+  %y = scf.for %i = %zero to %rounds step %one iter_args(%a = %p) -> (tensor<?x1xi32>) {
+    %t = relay.tuple %a, %p : (tensor<?x1xi32>, tensor<?x1xi32>) -> tuple<tensor<?x1xi32>, tensor<?x1xi32>>
+    %b = relay.concatenate %t : (tuple<tensor<?x1xi32>, tensor<?x1xi32>>) -> tensor<?x1xi32>
+    scf.yield %b : tensor<?x1xi32>
   }
   return %y : tensor<?x1xi32>
 }
 """
 
 
-def test_sizes_in_branches_are_interpreted(tmp_path: Path) -> None:
+def test_sizes_in_loops_are_interpreted(tmp_path: Path) -> None:
+    inputs = {"x": np.array([0, 1, 0, 2], np.float32)}
     with pytest.raises(xrelay.CompileError, match="xrelay.interpret"):
-        compiled(tmp_path, BRANCH, ".mlir")
-    x = np.array([0, 1, 0, 2], np.float32)
-    inputs = {"x": x, "c": np.array(True)}
+        compiled(tmp_path, LOOP, ".mlir").run(inputs)
     found = xrelay.interpret(tmp_path / "program.mlir", inputs)
-    np.testing.assert_array_equal(found["output0"], [[1], [3]])
+    np.testing.assert_array_equal(found["output0"], [[1], [3]] * 3)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

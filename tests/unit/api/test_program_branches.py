@@ -1,0 +1,137 @@
+"""Programs of the dialect whose branches have sizes that depend on data, or give tensors of different shapes, against the interpreter."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import xrelay
+from xrelay.frontends.relay_text import read_relay_text
+from xrelay.runtime.dynamic import DynamicModel
+from xrelay.runtime.staged import StagedModel
+from xrelay.tools.cli import main
+
+RELAY = '#[version = "0.0.5"]\n'
+PLACES = """def @main(%c: bool, %x: Tensor[(ROWS, 3), float32]) {
+  let %r = if (%c) { let %p = nn.relu(%x); argwhere(%p) } else { argwhere(%x) };
+  let %n = cast(%r, dtype="float32");
+  (sum(%n, axis=[0]), %r)
+}
+"""
+
+
+def check(module: ModuleOp, model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    found, wanted = model.run(inputs), xrelay.interpret(module, inputs)
+    assert found.keys() == wanted.keys()
+    for name, array in wanted.items():
+        assert found[name].dtype == array.dtype and found[name].shape == array.shape
+        np.testing.assert_allclose(found[name], array, rtol=1e-5)
+    return found
+
+
+def numbers(rows: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).integers(-1, 2, (rows, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("rows", ["4", "?"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_condition_is_an_input(rows: str, threads: int) -> None:
+    """A program for each branch, also for inputs of any length, whichever comes first."""
+    module = read_relay_text(RELAY + PLACES.replace("ROWS", rows))
+    model = xrelay.compile(module, threads=threads, cache=False)
+    assert isinstance(model, DynamicModel)
+    for length, taken in product((4,) if rows == "4" else (1, 2, 5), (True, False, True)):
+        _, places = check(
+            module, model, {"c": np.array(taken), "x": numbers(length, length)}
+        ).values()
+        x = numbers(length, length)
+        np.testing.assert_array_equal(places, np.argwhere(x > 0 if taken else x))
+
+
+def test_the_condition_is_computed() -> None:
+    """It ends the first stage, of data of which the branches are part, too."""
+    text = PLACES.replace("%c: bool, ", "").replace("ROWS", "4")
+    start = "let %s = nn.relu(sum(%x));\n let %c = greater(%s, 0f);\n let %r"
+    module = read_relay_text(RELAY + text.replace("let %r", start, 1))
+    model = xrelay.compile(module, cache=False)
+    assert isinstance(model, StagedModel)
+    x = np.abs(numbers(4))
+    for each in (x, -x, x * 0):
+        check(module, model, {"x": each})
+
+
+SHAPES = """def @main(%c: bool, %d: bool, %x: Tensor[(2, 3), float32]) {
+  let %r = if (%c) {
+    if (%d) { let %p = argwhere(%x); cast(%p, dtype="float32") } else { reshape(%x, newshape=[1, 6]) }
+  } else { reshape(%x, newshape=[3, 2]) };
+  let %s = sum(%r, axis=[0]);
+  (nn.relu(%s), %x)
+}
+"""
+
+
+def test_branches_within_branches_of_different_shapes() -> None:
+    module = read_relay_text(RELAY + SHAPES)
+    model = xrelay.compile(module, cache=False)
+    for c, d in product((True, False), repeat=2):
+        check(module, model, {"c": np.array(c), "d": np.array(d), "x": numbers(2)})
+
+
+CALLS = """
+def @f(%c: bool, %x: Tensor[(2, 3), float32]) -> Tensor[(?, 2), int32] {
+  if (%c) { argwhere(%x) } else { let %y = negative(%x); argwhere(nn.relu(%y)) }
+}
+def @main(%c: bool, %x: Tensor[(2, 3), float32]) {
+  let %r = @f(%c, %x);
+  let %n = logical_not(%c);
+  let %m = sum(take(%r, 0, axis=0, mode="clip"));
+  let %q = @f(%n, add(%x, cast(%m, dtype="float32")));
+  (%r, %q)
+}
+"""
+
+
+def test_branches_of_functions_one_after_the_other() -> None:
+    """The second one takes what the first one gives, by way of a tensor that each gives of which there is a place at least."""
+    module = read_relay_text(RELAY + CALLS)
+    model = xrelay.compile(module, cache=False)
+    x = np.array([[1, -1, 0], [0, 2, -3]], np.float32)
+    for taken in (True, False):
+        check(module, model, {"c": np.array(taken), "x": x})
+
+
+OPEN = """
+func.func @main(%c: tensor<i1>, %x: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %go = tensor.extract %c[] : tensor<i1>
+  %y = scf.if %go -> (tensor<?x3xf32>) {
+    %p = relay.nn.relu %x : (tensor<?x3xf32>) -> tensor<?x3xf32>
+    scf.yield %p : tensor<?x3xf32>
+  } else {
+    scf.yield %x : tensor<?x3xf32>
+  }
+  return %y : tensor<?x3xf32>
+}
+"""
+
+
+def test_branches_that_follow_the_inputs_stay(tmp_path: Path) -> None:
+    """Of what is open with the shapes of inputs one program has both branches."""
+    path = tmp_path / "p.mlir"
+    path.write_text(OPEN)
+    model = xrelay.compile(path, cache=False)
+    assert isinstance(model, DynamicModel)
+    for rows, taken in product((2, 5), (True, False)):
+        x = numbers(rows)
+        (found,) = model.run({"c": np.array(taken), "x": x}).values()
+        np.testing.assert_array_equal(found, np.maximum(x, 0) if taken else x)
+    assert len(model.specialisations) == 2
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.relay"
+    path.write_text(RELAY + PLACES.replace("ROWS", "4"))
+    assert main(["run", str(path), "--verify", "--no-cache"]) == 0
+    assert capsys.readouterr().out.count("agrees with the interpreter") == 2
