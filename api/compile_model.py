@@ -193,11 +193,18 @@ def compile_model(
             if placement != "priority":
                 raise
             from xrelay.specialise import dynamic_model
-            from xrelay.staged import fixed_stages, loaded_model, model_name, open_stages
+            from xrelay.staged import (
+                StagesOfElements,
+                fixed_stages,
+                loaded_model,
+                model_name,
+                open_stages,
+            )
 
             name = model_name(model)
             if unknown.many:
                 return fixed_stages(unknown, name, whole)
+            of_elements = StagesOfElements(compiled, whole)
 
             def program(
                 model: str | Path | ModelProto | ModuleOp,
@@ -205,12 +212,15 @@ def compile_model(
                 layouts: Layouts,
                 loaded: LoadedModel | None,
             ):
+                stages = of_elements.of(shapes)
+                if stages is not None:
+                    return stages
                 try:
                     return compiled(model, shapes, layouts, loaded)
                 except UnknownDimensions as unknown:
                     if not unknown.fixed:
                         raise
-                    return fixed_stages(unknown, name, whole)
+                    return of_elements.made(model, shapes, unknown)
 
             cut = partial(open_stages, compiled=whole)
             many = for_many if regions is None else None

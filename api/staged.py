@@ -13,8 +13,15 @@ from xrelay.analysis.facts.ports import input_names, ports
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.frontends.onnx.errors import UnknownInputs
 from xrelay.runtime.arguments import few
-from xrelay.runtime.dynamic import DynamicSignature
-from xrelay.runtime.signature import OpenTensor, TensorSpec, UnknownDimensions
+from xrelay.runtime.dynamic import MOST_PROGRAMS, DynamicSignature
+from xrelay.runtime.signature import (
+    InputValue,
+    Known,
+    OpenTensor,
+    Shapes,
+    TensorSpec,
+    UnknownDimensions,
+)
 from xrelay.runtime.staged import AnyModel, Repeated, Rounds, StagedModel, Stages
 from xrelay.specialise import described, require_known_inputs
 from xrelay.transforms.rules.stages import UnknownSizes, find_cut
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
 
     from xrelay.frontends.onnx.loaded import LoadedModel
 
+Model: TypeAlias = "str | Path | ModelProto | ModuleOp"
 Whole: TypeAlias = "Callable[[ModelProto | ModuleOp], AnyModel]"
 """Compiles a model of whatever kind."""
 
@@ -69,7 +77,7 @@ def _described(function: func.FuncOp) -> tuple[tuple[OpenTensor, ...], tuple[Ope
     return tuple(map(described, inputs)), tuple(map(described, outputs))
 
 
-def model_name(model: str | Path | ModelProto | ModuleOp) -> str:
+def model_name(model: Model) -> str:
     """What a model is called in messages."""
     if isinstance(model, str | Path):
         return Path(model).stem
@@ -91,6 +99,46 @@ def fixed_stages(unknown: UnknownDimensions, name: str, compiled: Whole) -> Stag
     return _staged_model(
         DynamicSignature(name, unknown.inputs, unknown.outputs), stages, compiled, fixed=True
     )
+
+
+class StagesOfElements:
+    """
+    The stages of a program for shapes and elements of its inputs. Of those with the same elements, as the condition of a
+    branch, the same stages serve all shapes, where these need not be known to cut the program.
+    """
+
+    def __init__(self, compiled: Callable[[Model, Shapes], object], whole: Whole):
+        """`compiled` raises UnknownSizes for a program that has stages, which `whole` compiles."""
+        self._compiled, self._whole = compiled, whole
+        self._open: dict[frozenset[tuple[str, Known]], StagedModel | None] = {}
+        """By the elements, those that serve all shapes; None where these have to be known."""
+
+    def of(self, shapes: Shapes) -> StagedModel | None:
+        """Those that there are already for the elements of inputs, and all shapes."""
+        return self._open.get(_elements(shapes))
+
+    def made(self, model: Model, shapes: Shapes, unknown: UnknownDimensions) -> StagedModel:
+        """Those for some shapes and elements, for which `unknown` was raised."""
+        elements, name = _elements(shapes), model_name(model)
+        if elements and isinstance(unknown, UnknownSizes) and elements not in self._open:
+            if len(self._open) >= MOST_PROGRAMS:
+                del self._open[next(iter(self._open))]
+            self._open[elements] = self._of_all_shapes(model, dict(elements), name)
+        return self._open.get(elements) or fixed_stages(unknown, name, self._whole)
+
+    def _of_all_shapes(self, model: Model, elements: Shapes, name: str) -> StagedModel | None:
+        try:
+            self._compiled(model, elements)
+        except UnknownSizes as unknown:
+            return fixed_stages(unknown, name, self._whole)
+        except UnknownDimensions:
+            pass  # Without shapes, the program is not known to have stages.
+        return None
+
+
+def _elements(shapes: Shapes) -> frozenset[tuple[str, Known]]:
+    """The inputs whose elements are known, and these."""
+    return frozenset(item for item in shapes.items() if isinstance(item[1], InputValue))
 
 
 def open_stages(

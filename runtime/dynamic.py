@@ -338,8 +338,9 @@ class DynamicModel:
         if self._stages is not None:
             return self._stages.specialisations
         with self._lock:
-            ready = list(self._ready())
-        return tuple(each for kept in ready for each in kept.specialisations)
+            # Stages may serve several lengths.
+            ready = {id(kept.model): kept for kept in self._ready()}
+        return tuple(each for kept in ready.values() for each in kept.specialisations)
 
     @property
     def stages(self) -> tuple[Model | PartitionedModel | DynamicModel, ...]:

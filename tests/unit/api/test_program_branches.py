@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import xrelay
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.runtime.dynamic import DynamicModel
+from xrelay.runtime.model import Model
 from xrelay.runtime.staged import StagedModel
 from xrelay.tools.cli import main
 
@@ -49,6 +50,20 @@ def test_the_condition_is_an_input(rows: str, threads: int) -> None:
         ).values()
         x = numbers(length, length)
         np.testing.assert_array_equal(places, np.argwhere(x > 0 if taken else x))
+
+
+def test_stages_of_a_branch_serve_all_lengths() -> None:
+    """Nothing is compiled for a length that is new."""
+    module = read_relay_text(RELAY + PLACES.replace("ROWS", "?"))
+    model = xrelay.compile(module, cache=False)
+    codes: list[set[int]] = []
+    for length in (2, 3, 7):
+        for taken in (True, False):
+            check(module, model, {"c": np.array(taken), "x": np.ones((length, 3), np.float32)})
+        programs = [each.model for each in model.specialisations]
+        assert len(set(map(id, programs))) == len(programs)
+        codes.append({id(each.code) for each in programs if isinstance(each, Model)})
+    assert codes[0] == codes[1] == codes[2]
 
 
 def test_the_condition_is_computed() -> None:
