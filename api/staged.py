@@ -14,14 +14,7 @@ from xrelay.dialects.shapes import is_tensor_type
 from xrelay.frontends.onnx.errors import UnknownInputs
 from xrelay.runtime.arguments import few
 from xrelay.runtime.dynamic import MOST_PROGRAMS, DynamicSignature
-from xrelay.runtime.signature import (
-    InputValue,
-    Known,
-    OpenTensor,
-    Shapes,
-    TensorSpec,
-    UnknownDimensions,
-)
+from xrelay.runtime.signature import InputValue, OpenTensor, Shapes, TensorSpec, UnknownDimensions
 from xrelay.runtime.staged import AnyModel, Repeated, Rounds, StagedModel, Stages
 from xrelay.specialise import described, require_known_inputs
 from xrelay.transforms.rules.stages import UnknownSizes, find_cut
@@ -110,7 +103,7 @@ class StagesOfElements:
     def __init__(self, compiled: Callable[[Model, Shapes], object], whole: Whole):
         """`compiled` raises UnknownSizes for a program that has stages, which `whole` compiles."""
         self._compiled, self._whole = compiled, whole
-        self._open: dict[frozenset[tuple[str, Known]], StagedModel | None] = {}
+        self._open: dict[frozenset[tuple[str, InputValue]], StagedModel | None] = {}
         """By the elements, those that serve all shapes; None where these have to be known."""
 
     def of(self, shapes: Shapes) -> StagedModel | None:
@@ -136,9 +129,9 @@ class StagesOfElements:
         return None
 
 
-def _elements(shapes: Shapes) -> frozenset[tuple[str, Known]]:
+def _elements(shapes: Shapes) -> frozenset[tuple[str, InputValue]]:
     """The inputs whose elements are known, and these."""
-    return frozenset(item for item in shapes.items() if isinstance(item[1], InputValue))
+    return frozenset((name, each) for name, each in shapes.items() if isinstance(each, InputValue))
 
 
 def open_stages(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from operator import index
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -67,20 +68,22 @@ class DynamicSignature:
         return f"'{self.name}': {inputs or 'none'} -> {outputs or 'none'}"
 
 
-@runtime_checkable
-class InStages(Protocol):
+class InStages(ABC):
     """A model in stages, as `xrelay.runtime.staged` has them."""
 
     @property
+    @abstractmethod
     def stages(self) -> tuple[Model | PartitionedModel | DynamicModel, ...]:
         """The models that run one after the other."""
         ...
 
     @property
+    @abstractmethod
     def specialisations(self) -> tuple[Specialisation, ...]:
         """The programs of all stages."""
         ...
 
+    @abstractmethod
     def run(self, inputs: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
         """As `DynamicModel.run`."""
         ...
@@ -137,8 +140,11 @@ class _Kept:
 
     @property
     def bytes(self) -> int:
-        """What they take."""
-        return sum(each.bytes for each in self.specialisations)
+        """What they take, but for stages with open dimensions, which drop programs themselves."""
+        if not isinstance(self.model, InStages):
+            return Specialisation(self.shapes, self.model).bytes
+        alone = (each for each in self.model.stages if not isinstance(each, DynamicModel))
+        return sum(Specialisation({}, each).bytes for each in alone)
 
 
 class DynamicModel:
@@ -369,7 +375,9 @@ class DynamicModel:
         Raises ModelError when the suffix is unknown or the place cannot be written, for a model that was loaded from
         a library and one with parts on other engines, or in stages, and what `xrelay.compile` raises.
         """
-        if self._stages is not None:
+        with self._lock:
+            staged = any(isinstance(kept.model, InStages) for kept in self._ready())
+        if staged or self._stages is not None:
             raise ModelError(f"{self._in_stages()}; they cannot be saved as '{path}'")
         if self._save is None:
             raise ModelError(

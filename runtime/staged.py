@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xrelay.runtime.arguments import few
-from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, Specialisation
+from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, InStages, Specialisation
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
@@ -245,7 +245,7 @@ class Repeated:
         return next(iter(lengths.values()), None)
 
 
-class StagedModel:
+class StagedModel(InStages):
     """
     A model that runs as two, of which the second takes results of the first whose sizes the first finds out. `run` may be
     called from several threads at once.

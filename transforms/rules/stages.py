@@ -12,7 +12,8 @@ constants and on shapes alone. Of the rest the first computes what depends on no
 A `scf.if` whose branches have such operators, or give tensors of different shapes, is one of which the condition decides: once it is known, the
 branch that is taken is what the program does.
 
-Leaves alone: programs without such operators, and those with some in loops or in functions that call themselves.
+Leaves alone: programs without such operators, those with some in loops or in functions that call themselves, and those
+that write to references which `promote-references` leaves.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.core.functional import values_from_outside
+from xrelay.dialects.core.references import RefWriteOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.model_names import ONNX_NAME
@@ -60,6 +62,7 @@ from xrelay.runtime.staged import Part, Stages
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.functional.expand_functions import ExpandFunctionsPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
+from xrelay.transforms.promote_references import PromoteReferencesPass
 from xrelay.transforms.rules.copying import copied
 
 SHARED = (ConstantOp, TupleOp, tensor.ExtractOp, arith.ConstantOp)
@@ -126,9 +129,16 @@ def find_cut(module: ModuleOp) -> Cut | None:
     if not any(map(_may_depend, walk(module))):
         return None
     module = copied(module)
-    for each in (ToGraphNormalFormPass(), ExpandFunctionsPass(), DynamicToStaticPass()):
+    for each in (
+        ToGraphNormalFormPass(),
+        ExpandFunctionsPass(),
+        DynamicToStaticPass(),
+        PromoteReferencesPass(),
+    ):
         each.rewrite(module)
     function = entry_function(module)
+    if any(isinstance(op, RefWriteOp) for op in walk(function)):
+        return None  # What is written on one side may be read on the other.
     graph, name = CallGraph.of_module(module), function.sym_name.data
     if len(function.body.blocks) != 1 or name in graph.reachable(graph.uses[name]):
         return None

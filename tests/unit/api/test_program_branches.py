@@ -118,6 +118,33 @@ def test_branches_of_functions_one_after_the_other() -> None:
         check(module, model, {"c": np.array(taken), "x": x})
 
 
+REFERENCES = {
+    "behind": "let %p = argwhere(%x); let %r = ref(sum(%p)); let %u = ref_write(%r, add(ref_read(%r), 1000)); ref_read(%r)",
+    "beside": "let %r = ref(0); let %p = if (%c) { argwhere(%x) } else { argwhere(nn.relu(%x)) }; "
+    "let %u = ref_write(%r, sum(%p)); (ref_read(%r), %p)",
+    "within": "if (%c) { let %r = ref(argwhere(%x)); let %u = ref_write(%r, argwhere(nn.relu(%x))); ref_read(%r) } "
+    "else { argwhere(%x) }",
+}
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_references(name: str) -> None:
+    """What is written behind a cut is there."""
+    text = f"{RELAY}def @main(%c: bool, %x: Tensor[(4, 3), float32]) {{ {REFERENCES[name]} }}"
+    module = read_relay_text(text)
+    model = xrelay.compile(module, cache=False)
+    for taken in (True, False):
+        check(module, model, {"c": np.array(taken), "x": numbers(4)})
+
+
+def test_stages_of_a_branch_are_no_file(tmp_path: Path) -> None:
+    model = xrelay.compile(read_relay_text(RELAY + PLACES.replace("ROWS", "?")), cache=False)
+    assert isinstance(model, DynamicModel)
+    model.run({"c": np.array(True), "x": numbers(4)})
+    with pytest.raises(xrelay.ModelError, match="depend on data, so that it is several programs"):
+        model.save(tmp_path / "m.so")
+
+
 OPEN = """
 func.func @main(%c: tensor<i1>, %x: tensor<?x3xf32>) -> tensor<?x3xf32> {
   %go = tensor.extract %c[] : tensor<i1>
