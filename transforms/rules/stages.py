@@ -149,7 +149,9 @@ def find_cut(module: ModuleOp) -> Cut | None:
 
 
 def _may_depend(op: Operation) -> bool:
-    """Whether an operator is of those that decide, at a quick glance."""
+    """Whether an operator is of those that decide, at a quick glance, which does not look into regions."""
+    if isinstance(op, scf.IfOp):
+        return any(map(is_dynamic, op.result_types))
     return isinstance(op, ArgwhereOp | SparseFillEmptyRowsOp) or any(
         not isinstance(each.owner, ConstantOp) for each in _deciding(op)
     )
@@ -173,16 +175,14 @@ def _condition(op: scf.IfOp) -> tuple[SSAValue, ...]:
 
 
 def _branches_decide(op: scf.IfOp) -> bool:
-    """Whether the branches of a program have sizes that depend on data, or on which of them is taken."""
+    """Whether the branches of a function have sizes that depend on data, or on which of them is taken."""
     function = op.parent_op()
-    while function is not None and not isinstance(function, func.FuncOp):
-        function = function.parent_op()
+    assert isinstance(function, func.FuncOp)
     # What is open with the shapes of inputs is known with these.
-    if any(map(is_dynamic, op.result_types)) and not (
-        function is None or any(map(is_dynamic, function.function_type.inputs))
-    ):
-        return True
-    return any(_may_depend(each) for region in op.regions for each in walk(region))
+    is_open = any(map(is_dynamic, function.function_type.inputs))
+    return any(
+        _may_depend(each) for each in walk(op) if not (is_open and isinstance(each, scf.IfOp))
+    )
 
 
 def _place(op: Operation, cut: Cut) -> None:
