@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from xrelay.frontends.onnx.loaded import LoadedModel
 
-Model: TypeAlias = "str | Path | ModelProto | ModuleOp"
+Source: TypeAlias = "str | Path | ModelProto | ModuleOp"
+"""What a model is given as."""
 Whole: TypeAlias = "Callable[[ModelProto | ModuleOp], AnyModel]"
 """Compiles a model of whatever kind."""
 
@@ -70,7 +71,7 @@ def _described(function: func.FuncOp) -> tuple[tuple[OpenTensor, ...], tuple[Ope
     return tuple(map(described, inputs)), tuple(map(described, outputs))
 
 
-def model_name(model: Model) -> str:
+def model_name(model: Source) -> str:
     """What a model is called in messages."""
     if isinstance(model, str | Path):
         return Path(model).stem
@@ -100,7 +101,7 @@ class StagesOfElements:
     branch, the same stages serve all shapes, where these need not be known to cut the program.
     """
 
-    def __init__(self, compiled: Callable[[Model, Shapes], object], whole: Whole):
+    def __init__(self, compiled: Callable[[Source, Shapes], object], whole: Whole):
         """`compiled` raises UnknownSizes for a program that has stages, which `whole` compiles."""
         self._compiled, self._whole = compiled, whole
         self._open: dict[frozenset[tuple[str, InputValue]], StagedModel | None] = {}
@@ -110,7 +111,7 @@ class StagesOfElements:
         """Those that there are already for the elements of inputs, and all shapes."""
         return self._open.get(_elements(shapes))
 
-    def made(self, model: Model, shapes: Shapes, unknown: UnknownDimensions) -> StagedModel:
+    def made(self, model: Source, shapes: Shapes, unknown: UnknownDimensions) -> StagedModel:
         """Those for some shapes and elements, for which `unknown` was raised."""
         elements, name = _elements(shapes), model_name(model)
         if elements and isinstance(unknown, UnknownSizes) and elements not in self._open:
@@ -119,7 +120,7 @@ class StagesOfElements:
             self._open[elements] = self._of_all_shapes(model, dict(elements), name)
         return self._open.get(elements) or fixed_stages(unknown, name, self._whole)
 
-    def _of_all_shapes(self, model: Model, elements: Shapes, name: str) -> StagedModel | None:
+    def _of_all_shapes(self, model: Source, elements: Shapes, name: str) -> StagedModel | None:
         try:
             self._compiled(model, elements)
         except UnknownSizes as unknown:

@@ -137,9 +137,10 @@ def find_cut(module: ModuleOp) -> Cut | None:
     ):
         each.rewrite(module)
     function = entry_function(module)
-    if any(isinstance(op, RefWriteOp) for op in walk(function)):
-        return None  # What is written on one side may be read on the other.
     graph, name = CallGraph.of_module(module), function.sym_name.data
+    called = [graph.functions[each] for each in graph.reachable(symbols_used(function))]
+    if any(isinstance(op, RefWriteOp) for each in (function, *called) for op in walk(each)):
+        return None  # What is written on one side may be read on the other.
     if len(function.body.blocks) != 1 or name in graph.reachable(graph.uses[name]):
         return None
     cut = Cut(function)
@@ -373,7 +374,7 @@ class _Stages:
         return [op for op in behind if op in found]
 
     def _shared(self, needed: Sequence[Operation]) -> list[Operation]:
-        """What of what operations use both sides have."""
+        """Of what operations use, that which both sides have: `SHARED`."""
         found: set[Operation] = set()
         stack = [used for op in needed for used in _used(op)]
         while stack:
