@@ -326,25 +326,21 @@ class _Tiles:
             where = TileAt(place, *corner, 0, ahead, grid.tiling, columns, grid.repeats)
             return self.tile(where, first)
 
-        def from_memory(grid: TileGrid, kept: Buffer) -> None:
-            self._keep(grid, kept, (0,), sums(grid))
-            self._finish(kept, (0,), place, *corner, grid.different_columns)
-
-        if grid.narrow_grid is None:
-            if self._waits:
-                from_memory(grid, self._kept_tile())
-            else:
-                self._hand_over(grid, place, corner, sums(grid))
+        is_alone = grid.narrow_grid is None
+        if is_alone and not self._waits:
+            self._hand_over(grid, place, corner, sums(grid))
             return
-        kept, number = self._kept_tile(), self._number(i)
-        if self._waits and self._together(grid.different_columns) == 1:
+        kept = self._kept_tile()
+        number = 0 if is_alone else self._number(i)
+        if self._waits and (is_alone or self._together(grid.different_columns) == 1):
             grid.by_kind(b, number, lambda grid: self._keep(grid, kept, (0,), sums(grid)))
             self._finish(kept, (0,), place, *corner, self._different_columns(i))
             return
 
         def each(grid: TileGrid) -> None:
             if self._waits or grid.repeats:
-                from_memory(grid, kept)
+                self._keep(grid, kept, (0,), sums(grid))
+                self._finish(kept, (0,), place, *corner, grid.different_columns)
             else:
                 self._hand_over(grid, place, corner, sums(grid))
 
