@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.constants import conversions_of_constants
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.operation_count import operation_count
@@ -37,7 +38,6 @@ from xrelay.compiler import compile_code, read_model, run_passes, tensor_spec
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.qnn.conversion import QnnConversionOp
 from xrelay.dialects.shapes import field_places, leaf_types
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, dtype_of
@@ -118,12 +118,6 @@ def take_quantized_weights(module: ModuleOp, backends: Sequence[Backend]) -> boo
     Whether backends that take the users of quantised constants know these, too, and get them as constants. Otherwise
     what makes numbers of them would be own code's, at each run.
     """
-    fixed: dict[QnnConversionOp, None] = {}
-    for op in walk(module):
-        if isinstance(op, QnnConversionOp) and all(
-            isinstance(each.owner, ConstantOp) or each.owner in fixed for each in op.operands
-        ):
-            fixed[op] = None
 
     def takes(backend: Backend, op: Operation) -> bool:
         is_operator = isinstance(op, RelayOp) and not isinstance(op, TupleOp | CompositeOp)
@@ -131,7 +125,7 @@ def take_quantized_weights(module: ModuleOp, backends: Sequence[Backend]) -> boo
 
     return all(
         takes(backend, op) or not any(takes(backend, use.operation) for use in op.results[0].uses)
-        for op in fixed
+        for op in conversions_of_constants(walk(module))
         for backend in backends
     )
 

@@ -6,6 +6,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.backends.base import Backend
@@ -19,7 +20,8 @@ from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set
 from xrelay.placement.graph.sub_graph import Nested, SubGraph
 from xrelay.placement.placing import Placement, with_regions
-from xrelay.placement.rules.candidate import Candidate
+from xrelay.placement.rules.candidate import OWN, Candidate
+from xrelay.transforms.outline_default_regions import outline_default_regions
 
 
 def priority_placement(
@@ -37,22 +39,29 @@ def priority_placement(
 def priority_regions(
     module: ModuleOp, graph: Graph, backends: Sequence[Backend], options: CompileOptions
 ) -> list[Candidate]:
-    """The regions that a prepared module is cut into, of which a copy is cut."""
+    """The regions that a prepared module is cut into, those of own code among them. A copy of it is cut."""
     copy = numbered(module, graph)
     partition(copy, backends, limits=options.limits)
+    main = entry_function(copy)
+    outline_default_regions(copy, main)
     found: list[Candidate] = []
     for op in copy.ops:
-        if not isinstance(op, func.FuncOp) or compiler_of(op) == DEFAULT:
+        if not isinstance(op, func.FuncOp) or op is main:
             continue
+        compiler = compiler_of(op)
         composites = [each for each in walk(op) if isinstance(each, CompositeOp)]
         nested = tuple(
             Nested(SubGraph(graph, numbers_in(each)), (("Composite", each.composite.data),))
             for each in composites
         )
         part = SubGraph(graph, numbers_in(op), nested)
-        if part.flow:
-            attributes: dict[str, str | int] = {"Compiler": compiler_of(op), "Primitive": 1}
-            found.append(Candidate("priority", part.wrapped(attributes), compiler_of(op)))
+        if not part.flow:
+            continue
+        if compiler == DEFAULT:
+            found.append(Candidate("priority", part, OWN))
+        else:
+            attributes: dict[str, str | int] = {"Compiler": compiler, "Primitive": 1}
+            found.append(Candidate("priority", part.wrapped(attributes), compiler))
     return found
 
 

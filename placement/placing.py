@@ -171,7 +171,7 @@ def problem_of(
         choices,
         sizes,
         given=given,
-        constants=graph.constants,
+        constants=graph.constants | graph.foldable,
         border=borders.seconds,
         memory_limit=memory_limit,
         names=[f"'{node.label}' (node {node.index})" for node in graph.nodes],
@@ -193,7 +193,7 @@ def memory_of(graph: Graph, candidate: Candidate, sizes: Sequence[int]) -> int:
     if candidate.engine == HOST:
         return 0
     part = candidate.part
-    constants = (part.inside | part.inputs) & graph.constants
+    constants = part.inside & graph.constants | part.inputs & (graph.constants | graph.foldable)
     kept = constants | part.exits & ~graph.constants
     return sum(size for index, size in enumerate(sizes) if kept >> index & 1)
 

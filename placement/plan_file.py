@@ -26,7 +26,7 @@ from xrelay.placement.graph.index_set import first_inside, index_set, members
 from xrelay.placement.graph.structure import structure
 from xrelay.placement.graph.sub_graph import ANY_RESULTS, Nested, SubGraph
 from xrelay.placement.placing import Placement, given_nodes
-from xrelay.placement.rules.base import needs_no_kernel
+from xrelay.placement.rules.base import host_nodes
 from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.runtime.reading import read_source
 
@@ -159,7 +159,7 @@ def plan_of_data(data: object, graph: Graph) -> PlanFile:
     }
     machine = _machine(_mapping(plan.get("machine"), "'machine'"))
     parts: list[SubGraph] = []
-    seen, by_host = 0, index_set(n.index for n in graph.nodes if needs_no_kernel(n))
+    seen, by_host = 0, host_nodes(graph)
     for number, entry in enumerate(_list(plan.get("regions"), "'regions'")):
         where = f"regions[{number}]"
         region = _mapping(entry, where)

@@ -1,11 +1,14 @@
-"""Constants whose elements are all one number."""
+"""What is known of constants, and which values they decide."""
+
+from collections.abc import Iterable
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.core.dense import is_dense
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.lengths import LengthsAttr
+from xrelay.dialects.qnn.conversion import QnnConversionOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import BFLOAT16, dtype_of, held_elements
 from xrelay.interpreters.constants import constant_array
@@ -32,3 +35,14 @@ def number_of(value: SSAValue) -> int | float | None:
         return None
     held = held_elements(constant_array(op))
     return held.item() if held.size == 1 else None
+
+
+def conversions_of_constants(ops: Iterable[Operation]) -> dict[QnnConversionOp, None]:
+    """The conversions of quantised constants among operations that are listed before their users."""
+    found: dict[QnnConversionOp, None] = {}
+    for op in ops:
+        if isinstance(op, QnnConversionOp) and all(
+            isinstance(each.owner, ConstantOp) or each.owner in found for each in op.operands
+        ):
+            found[op] = None
+    return found

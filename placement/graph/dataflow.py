@@ -29,10 +29,13 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 
 from xrelay.analysis.facts.ancestors import AncestorTree
+from xrelay.analysis.facts.constants import conversions_of_constants
 from xrelay.analysis.facts.names import short_name
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 from xrelay.dialects.traits import OpPatternKind, ShapeDataDependent, pattern_kind
+from xrelay.interpreters.constants import constant_array, constant_op
+from xrelay.interpreters.relay import relay_interpreter
 from xrelay.placement.graph.index_set import index_set, members, up_to
 from xrelay.placement.graph.origin import Origin
 
@@ -85,6 +88,9 @@ class Graph:
     """The node of each operation and parameter."""
     origin: Origin | None = None
     """What its values are in the ONNX model that the function comes from."""
+    _folded: dict[Operation, ConstantOp] = field(
+        default_factory=dict[Operation, ConstantOp], repr=False
+    )
 
     @classmethod
     def of(cls, function: func.FuncOp) -> "Graph":
@@ -166,6 +172,32 @@ class Graph:
     def constants(self) -> int:
         """The set of the constants."""
         return index_set(node.index for node in self.nodes if node.is_constant)
+
+    @cached_property
+    def foldable(self) -> int:
+        """
+        The set of the conversions of quantised constants: folding leaves them, as engines may compute with the integers,
+        and what they give is a constant for those that do not.
+        """
+        ops = (node.op for node in self.nodes if node.op is not None)
+        return index_set(self.numbers[op] for op in conversions_of_constants(ops))
+
+    def folded(self, op: Operation) -> ConstantOp:
+        """A constant, or the one that a foldable operation gives, which is computed once."""
+        if isinstance(op, ConstantOp):
+            return op
+        known = self._folded.get(op)
+        if known is None:
+            owners = (operand.owner for operand in op.operands)
+            arrays = tuple(
+                constant_array(self.folded(owner))
+                for owner in owners
+                if isinstance(owner, Operation)
+            )
+            (array,) = relay_interpreter().run_op(op, arrays)
+            known = self._folded[op] = constant_op(array)
+            known.location = op.location
+        return known
 
     @cached_property
     def blocks(self) -> list[int]:

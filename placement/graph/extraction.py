@@ -8,7 +8,7 @@ What sub-graphs become: functions of their own, and calls of these in the place 
     }                                         func.func private @tvmgen_default_dnnl_main_0(%p) …
 
 - What is used from outside becomes a parameter, once; fields of a tuple become one each. Constants go
-  along, if wanted, and scalar ones always.
+  along, if wanted, and what conversions of quantised ones give; scalar ones always.
 - Several exits leave as a tuple.
 - Nested sub-graphs become `relay.composite` or, without a name for it, `relay.fused`.
 
@@ -17,6 +17,7 @@ Source: the sub-graph rewriting of TVM's `collage`, and Relay's PartitionGraph.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -103,11 +104,20 @@ class _Body:
         owner = value.owner
         if isinstance(owner, ConstantOp) and (self.bind_constants or is_copied(owner)):
             self.block.add_op(owner.clone(self.inside))
+        elif self.bind_constants and self.is_foldable(owner):
+            constant = self.graph.folded(owner).clone()
+            self.block.add_op(constant)
+            self.inside[value] = constant.result
         elif isinstance(value.type, TupleType) and self.split_tuples:
             self.inside[value] = self.rebuilt(value, value.type)
         else:
             self.inside[value] = self.parameter(value.type, Argument(value), value.name_hint)
         return self.inside[value]
+
+    def is_foldable(self, owner: Operation | Block) -> TypeGuard[Operation]:
+        """Whether constants decide what an operation gives."""
+        number = self.graph.numbers.get(owner) if isinstance(owner, Operation) else None
+        return number is not None and bool(self.graph.foldable >> number & 1)
 
     def rebuilt(self, value: SSAValue, type_: TupleType) -> SSAValue:
         """A tuple from outside, made of parameters for its fields."""

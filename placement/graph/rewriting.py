@@ -17,6 +17,7 @@ from xrelay.analysis.facts.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.facts.walking import walk
 from xrelay.backends.onnx_original import OnnxPart
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.qnn.conversion import QnnConversionOp
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.extraction import (
     Argument,
@@ -165,9 +166,10 @@ def exchange(function: func.FuncOp, replaced: dict[SSAValue, SSAValue]) -> None:
 
 
 def remove_unused(ops: Iterable[Operation]) -> None:
-    """Removes constants, tuples and projections that nothing uses, users first."""
+    """Removes constants, their conversions, tuples and projections that nothing uses, users first."""
+    passive = (ConstantOp, QnnConversionOp, TupleOp, TupleGetItemOp)
     for op in reversed(list(ops)):
-        if isinstance(op, ConstantOp | TupleOp | TupleGetItemOp) and not op.results[0].uses:
+        if isinstance(op, passive) and not op.results[0].uses:
             op.detach()
             op.erase()
 

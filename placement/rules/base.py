@@ -36,6 +36,11 @@ def needs_no_kernel(node: Node) -> bool:
     return not is_call(node.op) or isinstance(node.op, ShapeOfOp | NdarraySizeOp)
 
 
+def host_nodes(graph: Graph) -> int:
+    """The nodes that need no kernel, or are computed before anything runs."""
+    return index_set(n.index for n in graph.nodes if needs_no_kernel(n)) | graph.foldable
+
+
 @dataclass(frozen=True)
 class DFPattern(Rule):
     """
@@ -123,9 +128,8 @@ class Host(Rule):
 
     def candidates(self, graph: Graph, engine: str) -> list[Candidate]:
         return [
-            Candidate("host", SubGraph(graph, 1 << node.index), HOST)
-            for node in graph.nodes
-            if needs_no_kernel(node)
+            Candidate("host", SubGraph(graph, 1 << index), HOST)
+            for index in members(host_nodes(graph))
         ]
 
     def __str__(self) -> str:
