@@ -250,7 +250,7 @@ def _compile_regions(
     if placement == "priority":
         if not partly:
             return None
-        from xrelay.partitioned import compile_partitioned
+        from xrelay.priority import compile_partitioned
 
         return partial(compile_partitioned, backends=backends, cache=cache, fallback=fallback)
     if placement != "measured":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import combinations
 from typing import Any, cast
@@ -17,11 +17,12 @@ from xrelay.compiler import run_passes
 from xrelay.engines import Engines
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.partitioned import compile_partition, compiler_of
-from xrelay.placement.apply_placement import apply_plan
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set, members
 from xrelay.placement.graph.origin import Origin
+from xrelay.placement.graph.rewriting import rewrite
+from xrelay.placement.graph.sub_graph import SubGraph
 from xrelay.placement.placing import Placement, guessed_alone, restricted, was_run
 from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data, plan_of_data
 from xrelay.placement.rules.candidate import HOST, OWN
@@ -127,8 +128,21 @@ def apply_data(
     """
     graph = Graph.of(entry_function(module))
     graph.origin = origin
+    plan = plan_of_data(data, graph)
+    return apply_regions(module, graph, plan.parts, plan.binds, backends, options)
+
+
+def apply_regions(
+    module: ModuleOp,
+    graph: Graph,
+    parts: Sequence[SubGraph],
+    binds: Callable[[str], bool],
+    backends: Sequence[Backend],
+    options: CompileOptions,
+) -> dict[str, bytes]:
+    """As `apply_data`, of disjoint parts of a graph; `binds` says which engines have constants in their functions."""
     before = {op for op in module.ops}
-    made = apply_plan(module, graph, plan_of_data(data, graph))
+    made = rewrite(module, graph, parts, binds)
     taking = {each.name for each in backends if each.takes_onnx}
     with REGISTRY.using([each.compiler() for each in backends]):
         for op in list(module.ops):

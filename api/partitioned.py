@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -34,7 +33,7 @@ from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
 from xrelay.backends.regions import compile_region, region_operators, region_text
 from xrelay.cached import cache_place, load_or_compile
-from xrelay.compiler import compile_code, read_model, run_passes, tensor_spec
+from xrelay.compiler import compile_code, run_passes, tensor_spec
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
@@ -45,11 +44,9 @@ from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.program.control_flow import check_straight
 from xrelay.options import CompileOptions, Progress, silent
-from xrelay.program_weights import require_weights
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
-from xrelay.runtime.signature import Shapes, Signature, TensorSpec
-from xrelay.staged import require_known_sizes
+from xrelay.runtime.signature import Signature, TensorSpec
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
@@ -63,9 +60,6 @@ from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.promote_references import PromoteReferencesPass, references
 from xrelay.transforms.relay_to_tir import RelayToTirPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
 
 CompileNative = Callable[[ModuleOp, int], Model]
 """xrelay's own compiler, for a module with one function `main`, and so many threads."""
@@ -423,29 +417,3 @@ def compile_partition(
     return PartitionedCompiler(
         module, name, backends, options, native, fallback, progress, onnx or {}, side_by_side
     ).run()
-
-
-def compile_partitioned(
-    model: str | Path | ModelProto | ModuleOp,
-    shapes: Shapes | None,
-    options: CompileOptions,
-    backends: Sequence[str | Backend],
-    *,
-    cache: bool = True,
-    fallback: bool = False,
-    progress: Progress = silent,
-) -> PartitionedModel:
-    """
-    A model of which backends run parts, see `xrelay.compile`.
-
-    Raises DiagnosticException for what a user can mend.
-    """
-    found = find_backends(backends)
-    progress("read the model")
-    module, name = read_model(model, shapes, options.limits, unrolled=True)
-    require_known_sizes(module)
-    require_weights(module, model)
-    partition(module, found, progress, options.limits)
-    return compile_partition(
-        module, name, found, options, cache=cache, fallback=fallback, progress=progress
-    )

@@ -1,6 +1,15 @@
-"""The regions of priority order, `backends=[…]` without a plan, as candidates of a placement."""
+"""
+Priority order, `backends=[…]` without a plan: each operator goes to the first engine that supports it.
+
+The regions are those of the passes. Engines that take ONNX get theirs as the nodes that they were in the model; and so that
+placements can be compared with it, they are candidates as well.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -10,18 +19,28 @@ from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.backends.base import Backend
+from xrelay.compiler import is_onnx
 from xrelay.dialects.core.values import CompositeOp, ConstantOp
+from xrelay.dialects.limits import Limits
 from xrelay.dialects.model_names import location_names
+from xrelay.finalists import apply_regions
 from xrelay.numbering import number_in, numbered
-from xrelay.options import CompileOptions
-from xrelay.partitioned import compiler_of, partition
+from xrelay.options import CompileOptions, Progress, silent
+from xrelay.partitioned import compile_partition, compiler_of, find_backends, partition
 from xrelay.placement.costs.cost import Cost
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set
 from xrelay.placement.graph.sub_graph import Nested, SubGraph
 from xrelay.placement.placing import Placement, with_regions
 from xrelay.placement.rules.candidate import OWN, Candidate
+from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.runtime.signature import Shapes
+from xrelay.sources import Source
+from xrelay.staged import require_known_sizes
 from xrelay.transforms.outline_default_regions import outline_default_regions
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 
 def priority_placement(
@@ -63,6 +82,71 @@ def priority_regions(
             attributes: dict[str, str | int] = {"Compiler": compiler, "Primitive": 1}
             found.append(Candidate("priority", part.wrapped(attributes), compiler))
     return found
+
+
+def priority_model(
+    source: Source,
+    backends: Sequence[Backend],
+    options: CompileOptions,
+    *,
+    cache: bool = True,
+    fallback: bool = False,
+    progress: Progress = silent,
+) -> PartitionedModel:
+    """
+    The model of which backends, the preferred one first, run the parts that they support. The program is used up.
+
+    Raises DiagnosticException for what a user can mend.
+    """
+    module = source.module
+    require_known_sizes(module)
+    onnx: dict[str, bytes] = {}
+    if source.original is None:
+        partition(module, backends, progress, options.limits)
+    else:
+        graph = source.prepared(options, progress)
+        regions = priority_regions(module, graph, backends, options)
+        parts = [each.part for each in regions if each.engine != OWN]
+        binds = {each.name: each.bind_constants for each in backends}
+        onnx = apply_regions(module, graph, parts, binds.__getitem__, backends, options)
+    return compile_partition(
+        module,
+        source.name,
+        backends,
+        options,
+        cache=cache,
+        fallback=fallback,
+        progress=progress,
+        onnx=onnx,
+    )
+
+
+def priority_source(
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None,
+    backends: Sequence[Backend],
+    limits: Limits,
+) -> Source:
+    """A model as `priority_model` wants it. Raises DiagnosticException as `Source.read`."""
+    takes_onnx = is_onnx(model) and any(each.takes_onnx for each in backends)
+    return Source.read(model, shapes, limits, with_original=takes_onnx)
+
+
+def compile_partitioned(
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None,
+    options: CompileOptions,
+    backends: Sequence[str | Backend],
+    *,
+    cache: bool = True,
+    fallback: bool = False,
+    progress: Progress = silent,
+) -> PartitionedModel:
+    """The model that `priority_model` makes of one in any form; see `xrelay.compile`."""
+    found = find_backends(backends)
+    progress("read the model")
+    source = priority_source(model, shapes, found, options.limits)
+    return priority_model(source, found, options, cache=cache, fallback=fallback, progress=progress)
 
 
 def numbers_in(op: Operation) -> int:

@@ -47,11 +47,18 @@ class Source:
         model: str | Path | ModelProto | ModuleOp,
         shapes: Shapes | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        *,
+        with_original: bool = True,
     ) -> Source:
-        """A model as `read_model` reads it. Raises DiagnosticException as that, and for missing weights."""
-        module, name = read_model(model, shapes, limits, every_value=True)
+        """
+        A model as `read_model` reads it, without loops where that can be; `with_original` is for engines that take the nodes
+        of an ONNX model as they are.
+
+        Raises DiagnosticException as `read_model`, and for missing weights.
+        """
+        module, name = read_model(model, shapes, limits, every_value=with_original, unrolled=True)
         require_weights(module, model)
-        return cls(module, name, _original(model))
+        return cls(module, name, _original(model) if with_original else None)
 
     def prepared(self, options: CompileOptions, progress: Progress = silent) -> Graph:
         """

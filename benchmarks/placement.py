@@ -32,7 +32,6 @@ from benchmarks.suite import NETWORKS as FLOATS
 from xrelay.engines import Engines
 from xrelay.finalists import distinct_plans, planned_model
 from xrelay.options import CompileOptions
-from xrelay.partitioned import compile_partitioned
 from xrelay.placement.confirmation import LEVEL, passing, take_turns, upper_limit
 from xrelay.placement.costs.borders import NoBorders
 from xrelay.placement.costs.key import Machine
@@ -42,6 +41,7 @@ from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data
 from xrelay.placement.rules.candidate import OWN
 from xrelay.placement.search.exact import exact
 from xrelay.placing import Settings, find_placement
+from xrelay.priority import compile_partitioned
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.sources import Source
 from xrelay.whole_runs import example_inputs, run_of

@@ -195,7 +195,7 @@ def memory_of(graph: Graph, candidate: Candidate, sizes: Sequence[int]) -> int:
     part = candidate.part
     constants = part.inside & graph.constants | part.inputs & (graph.constants | graph.foldable)
     kept = constants | part.exits & ~graph.constants
-    return sum(size for index, size in enumerate(sizes) if kept >> index & 1)
+    return sum(sizes[index] for index in members(kept))
 
 
 def solve(problem: Problem, request: Request) -> Outcome:

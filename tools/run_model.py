@@ -259,10 +259,8 @@ def _reference(args: argparse.Namespace, given: Mapping[str, Array]) -> Model | 
 
 def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
     """The model with parts that backends run."""
-    from xrelay.compiler import read_model
-    from xrelay.partitioned import compile_partition, find_backends, partition
-    from xrelay.program_weights import require_weights
-    from xrelay.staged import require_known_sizes
+    from xrelay.partitioned import find_backends
+    from xrelay.priority import priority_model, priority_source
 
     if args.profile:
         raise CommandFailed(
@@ -276,14 +274,10 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             backends = find_backends(arguments.backends(args.backend))
             options = arguments.compile_options(args)
             progress("read the model")
-            module, name = read_model(Path(args.model), shapes, options.limits, unrolled=True)
-            require_weights(module, args.model)
+            source = priority_source(Path(args.model), shapes, backends, options.limits)
         with failing_with(FAILED):
-            require_known_sizes(module)
-            partition(module, backends, progress, options.limits)
-            return compile_partition(
-                module,
-                name,
+            return priority_model(
+                source,
                 backends,
                 options,
                 cache=not args.no_cache,

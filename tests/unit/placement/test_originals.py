@@ -1,7 +1,10 @@
 """Regions as the nodes of the ONNX model that they come from: which have that form, what engines get, and that it is right."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
@@ -19,19 +22,23 @@ from xrelay.compiler import read_model
 from xrelay.engines import Engines
 from xrelay.finalists import planned_model
 from xrelay.interpreters.arrays import arrays_in
+from xrelay.interpreters.constants import constant_array
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions
+from xrelay.placement.costs.borders import BorderTable, Line
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.inputs import numbers
 from xrelay.placement.costs.job import weights as seeded_weights
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.extraction import extract
+from xrelay.placement.graph.index_set import members
 from xrelay.placement.graph.onnx_parts import onnx_part
 from xrelay.placement.placing import Request, all_candidates, place
 from xrelay.placement.plan_file import model_digest, plan_data
 from xrelay.placement.rules.base import Whole
 from xrelay.placement.rules.candidate import Candidate
 from xrelay.placement.rules.defaults import OWN_KERNELS
+from xrelay.priority import compile_partitioned, priority_placement, priority_regions
 from xrelay.sources import Source
 
 
@@ -384,3 +391,89 @@ def test_initializers_are_no_inputs_of_a_part(version: int, written: int) -> Non
     original = part_of(with_label(candidates(network), "qnn.dequantize+nn.conv2d"))[1]
     assert original is not None
     assert original.model().ir_version == written
+
+
+class Floats(Recorder):
+    """An engine that knows no quantised tensors."""
+
+    name = "floats"
+
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        if op.name.startswith("relay.qnn."):
+            return No("it is quantised")
+        return super().supports(op, types)
+
+
+class FloatsOnly(Floats):
+    """One that takes no ONNX either."""
+
+    takes_onnx = False
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_priority_order_keeps_the_nodes(network: Callable[[], ModelProto]) -> None:
+    engine = Recorder()
+    found = compile_partitioned(network(), None, CompileOptions(), [engine])
+    assert {each.backend for each in found.steps} == {"recorder"}
+    got = {kind for each in engine.got for kind in kinds(each)}
+    # A shape that is known is a constant.
+    folded = {"Shape", "Gather", "Concat"} if network is quantised else set[str]()
+    assert got == {n.op_type for n in network().graph.node} - folded
+    given = inputs_of(network())
+    for got, want in zip(found.run(given).values(), expected(network()), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_quantised_weights_go_along_as_numbers() -> None:
+    """With engines that know no quantised ones: in nodes as the model has them, or else folded."""
+    named, plain = Floats(), FloatsOnly()
+    for engine in (named, plain):
+        found = compile_partitioned(quantised(), None, CompileOptions(), [engine])
+        before, region, *_ = found.steps
+        assert (before.backend, region.backend) == ("default", engine.name)
+        assert len(region.reads) == 1, "the weights are in the function"
+        (got,) = found.run(inputs_of(quantised())).values()
+        np.testing.assert_allclose(got, expected(quantised())[0], rtol=1e-5)
+    assert sorted(kinds(named.got[0])) == [
+        "Conv",
+        "DequantizeLinear",
+        "Identity",
+        "Relu",
+        "Reshape",
+    ]
+    assert plain.got == [None]
+
+
+def test_quantised_weights_cost_nothing() -> None:
+    """Whoever dequantises them: it is done before anything runs, and nothing crosses a border."""
+    source = Source.read(quantised())
+    graph = source.prepared(CompileOptions())
+    (weight,) = members(graph.foldable)
+    assert graph[weight].label == "qnn.dequantize"
+    op = graph[weight].op
+    assert op is not None
+    expected_weights = (0.02 * weights("int8", 8, 3, 3, 3)).astype(np.float32)
+    np.testing.assert_allclose(constant_array(graph.folded(op)), expected_weights, rtol=1e-6)
+    assert graph.folded(op) is graph.folded(op)
+    engines = Engines.of([Floats()])
+    by_engine = Costs(lambda each: 1.0 if each.engine == "floats" else 10.0)
+    # 10 seconds for each value that crosses: the image on its way in, and the result.
+    borders = BorderTable({}, Line(10.0))
+    rules = engines.rules(OWN_KERNELS)
+    placement = place(graph, rules, by_engine, Request(), borders=borders)
+    regions = priority_regions(source.module, graph, engines.backends, CompileOptions())
+    assert sorted(each.engine for each in regions) == ["default", "floats"]
+    priority = priority_placement(placement, regions, by_engine.estimates(regions))
+    assert priority is not None
+    plan = plan_data(priority, Machine.here(1), engines.facts())
+    hosted = [r for r in plan["regions"] if r["engine"] == "host"]
+    assert [n["index"] for r in hosted for n in r["nodes"]] == [weight, len(graph) - 1]
+    assert plan["seconds"] == 10.0 + 1.0 + 10.0 * crossings(plan)
+    held = graph.folded(op).result.type.get_shape()
+    assert plan["memory"] >= 4 * prod(held)
+
+
+def crossings(plan: Mapping[str, Any]) -> int:
+    """The borders of a chain of regions that begins at the host."""
+    engines = ["host", *(r["engine"] for r in plan["regions"] if r["engine"] != "host")]
+    return sum(a != b for a, b in pairwise(engines))
