@@ -99,9 +99,9 @@ def priority_model(
     Raises DiagnosticException for what a user can mend.
     """
     module = source.module
-    require_known_sizes(module)
     onnx: dict[str, bytes] = {}
     if source.original is None:
+        require_known_sizes(module)
         partition(module, backends, progress, options.limits)
     else:
         graph = source.prepared(options, progress)

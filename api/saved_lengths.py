@@ -56,7 +56,7 @@ from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.signature import Known, OpenTensor, Shapes, Signature, UnknownDimensions
-from xrelay.specialise import require_known_inputs
+from xrelay.staged import require_known_sizes
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -99,9 +99,14 @@ def compile_many(
 def require_lengths_alone(unknown: UnknownDimensions) -> None:
     """Raises OptionError where more than lengths is open, or sizes depend on data."""
     if unknown.many:
+        of = (
+            f"the elements of {few(map(repr, unknown.values))}, which are data,"
+            if unknown.values
+            else "data,"
+        )
         raise OptionError(
-            f"sizes depend on the elements of {few(map(repr, unknown.values))}, which are data, so that the model is several "
-            "programs in stages; these are neither saved nor shown: xrelay.compile and `xrelay run` run them"
+            f"sizes depend on {of} so that the model is several programs in stages; these are neither saved nor shown: "
+            "xrelay.compile and `xrelay run` run them"
         )
     left = [each for each in unknown.inputs if each.dims is None or each.name in unknown.values]
     if left:
@@ -272,7 +277,7 @@ class _Saving:
         progress = self.progress if not number_ else partial(_beside, self.progress, number_ + 1)
         progress("read the model")
         module, name = read_model(self.model, shapes, options.limits)
-        require_known_inputs(module)
+        require_known_sizes(module)
         require_weights(module, self.model)
         check_tuples(module)
         before = self.made[-1].constants if self.made else Constants()

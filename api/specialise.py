@@ -8,21 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.ports import Port, entry_function, ports
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import is_open
-from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_dynamic, is_tensor_type, types_within
 from xrelay.errors import CompileError
 from xrelay.interpreters.constants import constant_op
 from xrelay.many_lengths import ManyLengths, Opener
@@ -42,6 +34,7 @@ from xrelay.runtime.signature import (
 from xrelay.runtime.staged import StagedModel
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.rules.copying import copied
+from xrelay.transforms.rules.parameters import parameter_attributes, take_tuples_apart
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -56,11 +49,10 @@ def require_known_inputs(module: ModuleOp) -> None:
     """
     function = entry_function(module)
     types = function.function_type.inputs.data
-    if len(function.body.blocks) != 1 or all(
-        is_tensor_type(t) and t.has_static_shape() for t in types
-    ):
+    leaves = [leaf for type_ in types for leaf in types_within(type_)]
+    if len(function.body.blocks) != 1 or not any(map(is_dynamic, leaves)):
         return
-    if not all(map(is_tensor_type, types)):
+    if not all(map(is_tensor_type, leaves)):
         return  # Passes may do without, or say why not.
     inputs, outputs = ports(function)
     unknown = [port for port in inputs if not port.type.has_static_shape()]
@@ -177,11 +169,12 @@ def specialise(module: ModuleOp, shapes: Shapes) -> None:
     """
     function = entry_function(module)
     block = function.body.blocks[0]
-    inputs, _ = ports(function)
-    if len(inputs) != len(block.args):
+    if not take_tuples_apart(function):
         raise CompileError(
-            "shapes apply to programs whose inputs are tensors; this one takes tuples"
+            f"function '{function.sym_name.data}' takes tuples and is called by others, expected tensors as its parameters, as "
+            "shapes or elements of these are given"
         )
+    inputs, _ = ports(function)
     by_name = {port.name: number for number, port in enumerate(inputs)}
     for name, given in shapes.items():
         if name not in by_name:
@@ -228,17 +221,7 @@ def _make_constants(function: func.FuncOp, values: Mapping[str, InputValue]) -> 
         arg.replace_all_uses_with(op.result)
         block.erase_arg(arg)
     # Names that follow from places would change with these.
-    function.arg_attrs = ArrayAttr(
-        [
-            DictionaryAttr(
-                {
-                    ONNX_NAME: StringAttr(port.name),
-                    **({STORED_DTYPE: StringAttr(port.stored)} if port.stored else {}),
-                }
-            )
-            for port in kept
-        ]
-    )
+    function.arg_attrs = parameter_attributes(kept)
 
 
 def _lengths(name: str, given: object) -> list[int]:

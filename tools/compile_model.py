@@ -14,7 +14,7 @@ from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.options import CompileOptions
 from xrelay.program_weights import require_weights
 from xrelay.runtime.signature import UnknownDimensions
-from xrelay.specialise import require_known_inputs
+from xrelay.staged import require_known_sizes
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.module_file import write_module
@@ -86,7 +86,7 @@ def _write(args: argparse.Namespace, output: Path) -> None:
                 write_onnx(module, name, output, external_data=args.external_data)
             return
         with failing_with(BAD_INPUT):
-            require_known_inputs(module)
+            require_known_sizes(module)
         with failing_with(FAILED):
             code = compile_code(module, name, options, progress)
         progress("write the output")

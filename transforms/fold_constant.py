@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import scf, tensor
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
@@ -47,7 +47,7 @@ from xrelay.dialects.nn.norm import DropoutOp
 from xrelay.dialects.shapes import is_addressable, same_type, shape_of
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.interpreters.constants import constant_ops, constant_value
-from xrelay.transforms.rules.evaluating import Evaluator
+from xrelay.transforms.rules.evaluating import Evaluator, known_scalar
 from xrelay.transforms.rules.rewriting import erase_unused, has_static_type
 
 FOLDED_BYTES = 1 << 20
@@ -160,13 +160,10 @@ def taken_branch(op: Operation) -> Block | None:
     """The branch that a `scf.if` takes when its condition is a constant; None when it is not."""
     if not isinstance(op, scf.IfOp):
         return None
-    condition = op.cond.owner
-    if not isinstance(condition, tensor.ExtractOp) or condition.indices:
-        return None
-    known = constant_value(condition.tensor)
+    known = known_scalar(op.cond)
     if known is None:
         return None
-    region = op.true_region if known.item() else op.false_region
+    region = op.true_region if known else op.false_region
     return region.blocks.first
 
 

@@ -32,7 +32,7 @@ from xrelay.lowering.program.program import Program
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.files import write_files
 from xrelay.runtime.signature import UnknownDimensions
-from xrelay.specialise import require_known_inputs
+from xrelay.staged import require_known_sizes
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.explain.fusion import explain_decisions, label, numbered
@@ -95,7 +95,7 @@ def _read(
         try:
             module, _ = read_model(args.model, arguments.shapes(args.shape), options.limits)
             if args.strategies or args.memory:
-                require_known_inputs(module)
+                require_known_sizes(module)
         except UnknownDimensions as unknown:
             return read_open(Path(args.model), unknown, options, prepare, progress)
     with failing_with(FAILED):

@@ -29,11 +29,13 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     TupleType,
+    i1,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph, symbols_used
 from xrelay.analysis.facts.ports import entry_function, input_names, ports
@@ -64,6 +66,7 @@ from xrelay.transforms.functional.expand_functions import ExpandFunctionsPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.promote_references import PromoteReferencesPass
 from xrelay.transforms.rules.copying import copied
+from xrelay.transforms.rules.parameters import take_tuples_apart
 
 SHARED = (ConstantOp, TupleOp, tensor.ExtractOp, arith.ConstantOp)
 """What is no tensor, or takes nothing to compute: where both sides of a cut use some, both have it."""
@@ -129,6 +132,7 @@ def find_cut(module: ModuleOp) -> Cut | None:
     if not any(map(_may_depend, walk(module))):
         return None
     module = copied(module)
+    take_tuples_apart(entry_function(module))
     for each in (
         ToGraphNormalFormPass(),
         ExpandFunctionsPass(),
@@ -144,6 +148,9 @@ def find_cut(module: ModuleOp) -> Cut | None:
     if len(function.body.blocks) != 1 or name in graph.reachable(graph.uses[name]):
         return None
     cut = Cut(function)
+    for op in tuple(function.body.block.ops):
+        if isinstance(op, scf.IfOp) and _branches_decide(op) and not _condition(op):
+            _keep_condition(op)
     for op in tuple(function.body.block.ops):
         _place(op, cut)
     return cut if cut.late else None
@@ -170,9 +177,18 @@ def _deciding(op: Operation) -> tuple[SSAValue, ...]:
 
 
 def _condition(op: scf.IfOp) -> tuple[SSAValue, ...]:
-    """The tensor that has the condition of a branch, if one does."""
+    """The tensor that is the condition of a branch, if one is."""
     owner = op.cond.owner
-    return (owner.tensor,) if isinstance(owner, tensor.ExtractOp) else ()
+    is_all = isinstance(owner, tensor.ExtractOp) and not owner.indices
+    return (owner.tensor,) if is_all else ()
+
+
+def _keep_condition(op: scf.IfOp) -> None:
+    """Makes a tensor of the condition of a branch, which one program can hand to another."""
+    kept = tensor.FromElementsOp(op.cond, result_type=TensorType(i1, []))
+    read = tensor.ExtractOp(kept.result, [], i1)
+    Rewriter.insert_op([kept, read], InsertPoint.before(op))
+    op.operands[0] = read.result
 
 
 def _branches_decide(op: scf.IfOp) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.frontends.relay_text import read_relay_text
@@ -177,3 +178,125 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     path.write_text(RELAY + PLACES.replace("ROWS", "4"))
     assert main(["run", str(path), "--verify", "--no-cache"]) == 0
     assert capsys.readouterr().out.count("agrees with the interpreter") == 2
+
+
+CONDITION = """
+func.func @main(%x: tensor<ROWSx3xf32>, %n: tensor<3xi32>) -> tensor<?x2xi32> {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %a = tensor.extract %n[%0] : tensor<3xi32>
+  %b = tensor.extract %n[%1] : tensor<3xi32>
+  %zero = arith.constant 0 : i32
+  %p = arith.cmpi sgt, %a, %zero : i32
+  %q = arith.cmpi eq, %a, %b : i32
+  %true = arith.constant true
+  WHAT
+  %r = scf.if %c -> (tensor<?x2xi32>) {
+    %s = relay.nn.relu %x : (tensor<ROWSx3xf32>) -> tensor<ROWSx3xf32>
+    %y = relay.argwhere %s : (tensor<ROWSx3xf32>) -> tensor<?x2xi32>
+    scf.yield %y : tensor<?x2xi32>
+  } else {
+    %y = relay.argwhere %x : (tensor<ROWSx3xf32>) -> tensor<?x2xi32>
+    scf.yield %y : tensor<?x2xi32>
+  }
+  return %r : tensor<?x2xi32>
+}
+"""
+
+
+@pytest.mark.parametrize("rows", ["4", "?"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "%c = arith.andi %p, %q : i1",
+        "%c = arith.xori %p, %true : i1",
+        "%c = arith.cmpi ne, %a, %b : i32",
+    ],
+)
+def test_the_condition_is_arithmetic(tmp_path: Path, rows: str, what: str) -> None:
+    """Of elements of a tensor, which one stage hands to the next."""
+    path = tmp_path / "p.mlir"
+    path.write_text(CONDITION.replace("ROWS", rows).replace("WHAT", what))
+    model = xrelay.compile(path, cache=False)
+    for seed, given in enumerate(product((0, 1), (0, 1), (5,))):
+        inputs = {"x": numbers(4, seed), "n": np.array(given, np.int32)}
+        (found,) = model.run(inputs).values()
+        (wanted,) = xrelay.interpret(path, inputs).values()
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("what", "taken"),
+    [
+        ("%c = arith.constant true", True),
+        ("%c = arith.constant false", False),
+        ("%c = arith.cmpi sgt, %zero, %zero : i32", False),
+        ("%d = arith.constant 3 : i32\n %c = arith.cmpi sgt, %d, %zero : i32", True),
+    ],
+)
+def test_the_condition_is_a_constant(tmp_path: Path, what: str, taken: bool) -> None:
+    path = tmp_path / "p.mlir"
+    path.write_text(CONDITION.replace("ROWS", "4").replace("WHAT", what))
+    model = xrelay.compile(path, cache=False)
+    for seed in range(3):
+        x = numbers(4, seed)
+        (found,) = model.run({"x": x, "n": np.zeros(3, np.int32)}).values()
+        np.testing.assert_array_equal(found, np.argwhere(x > 0 if taken else x))
+
+
+@pytest.mark.parametrize(
+    "scalar",
+    [
+        "%d = arith.divsi %zero, %zero : i32\n %c = arith.cmpi sgt, %d, %zero : i32",
+        "%i = arith.constant 7 : index\n %d = tensor.extract %n[%i] : tensor<3xi32>\n %c = arith.cmpi sgt, %d, %zero : i32",
+    ],
+)
+def test_a_condition_without_a_value_decides_nothing(tmp_path: Path, scalar: str) -> None:
+    """It is none that compiling may look at, and is refused or left to the program."""
+    path = tmp_path / "p.mlir"
+    path.write_text(CONDITION.replace("ROWS", "4").replace("WHAT", scalar))
+    with pytest.raises(DiagnosticException):
+        model = xrelay.compile(path, cache=False)
+        model.run({"x": numbers(4), "n": np.zeros(3, np.int32)})
+
+
+TUPLES = """
+func.func @main(%t: tuple<tensor<ROWSx3xf32>, tuple<tensor<i1>, tensor<2xf32>>>, %k: tensor<i1>) -> (tensor<?x2xi32>, tensor<2xf32>) {
+  %x = relay.tuple_get_item %t[0] : (tuple<tensor<ROWSx3xf32>, tuple<tensor<i1>, tensor<2xf32>>>) -> tensor<ROWSx3xf32>
+  %u = relay.tuple_get_item %t[1] : (tuple<tensor<ROWSx3xf32>, tuple<tensor<i1>, tensor<2xf32>>>) -> tuple<tensor<i1>, tensor<2xf32>>
+  %n = relay.tuple_get_item %u[0] : (tuple<tensor<i1>, tensor<2xf32>>) -> tensor<i1>
+  %a = tensor.extract %n[] : tensor<i1>
+  %b = tensor.extract %k[] : tensor<i1>
+  %c = arith.ori %a, %b : i1
+  %r:2 = scf.if %WHICH -> (tensor<?x2xi32>, tuple<tensor<i1>, tensor<2xf32>>) {
+    %y = relay.argwhere %x : (tensor<ROWSx3xf32>) -> tensor<?x2xi32>
+    scf.yield %y, %u : tensor<?x2xi32>, tuple<tensor<i1>, tensor<2xf32>>
+  } else {
+    %e = relay.exp %x : (tensor<ROWSx3xf32>) -> tensor<ROWSx3xf32>
+    %y = relay.argwhere %e : (tensor<ROWSx3xf32>) -> tensor<?x2xi32>
+    scf.yield %y, %u : tensor<?x2xi32>, tuple<tensor<i1>, tensor<2xf32>>
+  }
+  %v = relay.tuple_get_item %r#1[1] : (tuple<tensor<i1>, tensor<2xf32>>) -> tensor<2xf32>
+  return %r#0, %v : tensor<?x2xi32>, tensor<2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("rows", ["4", "?"])
+@pytest.mark.parametrize("which", ["a", "b", "c"])
+def test_parameters_are_tuples(tmp_path: Path, rows: str, which: str) -> None:
+    """Their tensors are inputs, which have shapes and elements as others do."""
+    path = tmp_path / "p.mlir"
+    path.write_text(TUPLES.replace("ROWS", rows).replace("WHICH", which))
+    model = xrelay.compile(path, cache=False)
+    assert [each.name for each in model.signature.inputs] == ["t.0", "t.1", "t.2", "k"]
+    for length, first, second in product((4,) if rows == "4" else (2, 4), (0, 1), (0, 1)):
+        inputs = {
+            "t.0": numbers(length, length),
+            "t.1": np.array(first, np.bool_),
+            "t.2": np.arange(2, dtype=np.float32),
+            "k": np.array(second, np.bool_),
+        }
+        wanted = xrelay.interpret(path, inputs)
+        for name, found in model.run(inputs).items():
+            np.testing.assert_array_equal(found, wanted[name])

@@ -264,7 +264,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["run", str(path), "--profile"]) == 2
     assert "--profile is for models of one program" in capsys.readouterr().err
     assert main(["compile", str(path), "-o", str(tmp_path / "p.so")]) != 0
-    assert "xrelay.interpret" in capsys.readouterr().err
+    assert "sizes depend on data, so that the model is several programs" in capsys.readouterr().err
 
 
 def test_the_command_uses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
