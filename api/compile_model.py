@@ -212,9 +212,6 @@ def compile_model(
                 layouts: Layouts,
                 loaded: LoadedModel | None,
             ):
-                stages = of_elements.of(shapes)
-                if stages is not None:
-                    return stages
                 try:
                     return compiled(model, shapes, layouts, loaded)
                 except UnknownDimensions as unknown:
@@ -233,6 +230,7 @@ def compile_model(
                 cut,
                 specialise_after,
                 loaded_model(unknown),
+                stages_for=of_elements.of,
             )
 
     return whole(model, shapes)

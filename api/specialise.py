@@ -89,12 +89,14 @@ def dynamic_model(
     staged: Callable[[UnknownDimensions, DynamicSignature], StagedModel | None],
     specialise_after: int = 0,
     loaded: LoadedModel | None = None,
+    *,
+    stages_for: Callable[[Mapping[str, Known]], StagedModel | None],
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
     lengths as well, where there are such, and by `compiled` those for one combination; by `for_file` those of a file, with those for some shapes among them. It keeps a copy of
     a model in memory, and of a file only the place, and until there is a program what was `loaded` of it: `run` raises CompileError when
-    the file has changed.
+    the file has changed. `staged` and `stages_for` are as in DynamicModel.
     """
     kept = [] if loaded is None else [loaded]
     del loaded
@@ -125,7 +127,14 @@ def dynamic_model(
     signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
     ranges = unknown.ranges
     if for_many is None:
-        return DynamicModel(signature, program, values=unknown.values, ranges=ranges, staged=staged)
+        return DynamicModel(
+            signature,
+            program,
+            values=unknown.values,
+            ranges=ranges,
+            staged=staged,
+            stages_for=stages_for,
+        )
     make = for_many
 
     def program_for_many(shapes: Shapes, layouts: Layouts, scope: Scope) -> Model:
@@ -145,6 +154,7 @@ def dynamic_model(
         ranges=ranges,
         save=save,
         staged=staged,
+        stages_for=stages_for,
         specialise_after=specialise_after,
     )
 

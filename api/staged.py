@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -10,11 +10,19 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.facts.ports import input_names, ports
+from xrelay.compiler import is_onnx, read_model
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.frontends.onnx.errors import UnknownInputs
 from xrelay.runtime.arguments import few
 from xrelay.runtime.dynamic import MOST_PROGRAMS, DynamicSignature
-from xrelay.runtime.signature import InputValue, OpenTensor, Shapes, TensorSpec, UnknownDimensions
+from xrelay.runtime.signature import (
+    InputValue,
+    Known,
+    OpenTensor,
+    Shapes,
+    TensorSpec,
+    UnknownDimensions,
+)
 from xrelay.runtime.staged import AnyModel, Repeated, Rounds, StagedModel, Stages
 from xrelay.specialise import described, require_known_inputs
 from xrelay.transforms.rules.stages import UnknownSizes, find_cut
@@ -98,7 +106,7 @@ def fixed_stages(unknown: UnknownDimensions, name: str, compiled: Whole) -> Stag
 class StagesOfElements:
     """
     The stages of a program for shapes and elements of its inputs. Of those with the same elements, as the condition of a
-    branch, the same stages serve all shapes, where these need not be known to cut the program.
+    branch, the same stages serve all shapes: once some shapes have shown that sizes depend on data, others do not matter.
     """
 
     def __init__(self, compiled: Callable[[Source, Shapes], object], whole: Whole):
@@ -107,14 +115,14 @@ class StagesOfElements:
         self._open: dict[frozenset[tuple[str, InputValue]], StagedModel | None] = {}
         """By the elements, those that serve all shapes; None where these have to be known."""
 
-    def of(self, shapes: Shapes) -> StagedModel | None:
+    def of(self, shapes: Mapping[str, Known]) -> StagedModel | None:
         """Those that there are already for the elements of inputs, and all shapes."""
         return self._open.get(_elements(shapes))
 
     def made(self, model: Source, shapes: Shapes, unknown: UnknownDimensions) -> StagedModel:
         """Those for some shapes and elements, for which `unknown` was raised."""
         elements, name = _elements(shapes), model_name(model)
-        if elements and isinstance(unknown, UnknownSizes) and elements not in self._open:
+        if isinstance(unknown, UnknownSizes) and elements not in self._open:
             if len(self._open) >= MOST_PROGRAMS:
                 del self._open[next(iter(self._open))]
             self._open[elements] = self._of_all_shapes(model, dict(elements), name)
@@ -126,8 +134,15 @@ class StagesOfElements:
         except UnknownSizes as unknown:
             return fixed_stages(unknown, name, self._whole)
         except UnknownDimensions:
-            pass  # Without shapes, the program is not known to have stages.
-        return None
+            pass
+        if is_onnx(model):
+            return None  # The importer cuts models, for shapes that it knows.
+        module, _ = read_model(model, elements)
+        cut = find_cut(module, all_shapes=True)
+        both = None if cut is None else stages_of(cut)
+        if cut is None or both is None:
+            return None
+        return fixed_stages(UnknownSizes(*_described(cut.function), both), name, self._whole)
 
 
 def _elements(shapes: Shapes) -> frozenset[tuple[str, InputValue]]:

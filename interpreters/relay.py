@@ -225,6 +225,12 @@ class ArrayElementFunctions(InterpreterFunctions):
         array, *indices = args
         return (array[tuple(indices)].item(),)
 
+    @impl(tensor.CastOp)
+    def run_cast(
+        self, interpreter: Interpreter, op: tensor.CastOp, args: PythonValues
+    ) -> PythonValues:
+        return args
+
     @impl(tensor.EmptyOp)
     def run_empty(
         self, interpreter: Interpreter, op: tensor.EmptyOp, args: PythonValues

@@ -165,6 +165,7 @@ class DynamicModel:
         save: Callable[[Path, Sequence[Specialisation]], None] | None = None,
         staged: Callable[[UnknownDimensions, DynamicSignature], InStages | None] | None = None,
         specialise_after: int = 0,
+        stages_for: Callable[[Mapping[str, Known]], InStages | None] = lambda shapes: None,
     ):
         """
         `ranges` says what lengths are between; others are refused. `save` writes programs for many lengths into a file,
@@ -172,12 +173,14 @@ class DynamicModel:
         `specialise_after` calls with the same lengths these get a program of their own in the background; 0 for never.
         `values` names inputs whose elements programs are made for; compiling one may find others. `for_many` gives a
         model for shapes and layouts on the code of a program for many of them, where there can be one. `staged` makes the
-        model that runs instead once it turns out that sizes depend on data, or None where there is none.
+        model that runs instead once it turns out that sizes depend on data, or None where there is none; `stages_for` finds
+        stages for some shapes that were made for others.
         """
         self.signature = signature
         self._specialise = specialise
         self._for_many = for_many
         self._staged = staged
+        self._stages_for = stages_for
         self._stages: InStages | None = None
         self._ranges = ranges or {}
         self._save = save
@@ -405,6 +408,11 @@ class DynamicModel:
         many = None if alone or key in self._programs else self._for_many
         if many is not None:
             key = tuple(shapes), False, layouts
+        with self._lock:
+            is_new = key not in self._programs
+        stages = self._stages_for(self._named(shapes)) if is_new else None
+        if stages is not None:
+            return _Kept(self._named(shapes), stages)
         with self._lock:
             future = self._programs.get(key)
             mine = future is None

@@ -28,7 +28,7 @@ So `while_loop` of Relay's own library becomes a loop: it is a function literal 
 
 Leaves alone: functions that call themselves in other places (a sum of two calls), that use themselves as a value or in a
 literal, functions that call each other, with type parameters, for other compilers, and those whose result is no tensor
-of known shape and no tuple of these.
+and no tuple of these.
 
 Source: tail calls as loops, G. L. Steele, Debunking the "expensive procedure call" myth, 1977. Relay leaves recursion to
 its virtual machine.
@@ -37,6 +37,7 @@ its virtual machine.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.dialects import arith, func, scf, tensor
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TupleType, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -48,6 +49,8 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, LetOp, type_params_of
 from xrelay.dialects.core.values import TupleOp, YieldOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.constants import constant_op
 from xrelay.transforms.rules.called_bodies import keeps_function, named
 from xrelay.transforms.rules.inlining import compiler_of
 
@@ -241,10 +244,10 @@ def _number(value: int, before: Operation) -> SSAValue:
 
 
 def _may_be_nothing(type_: Attribute) -> bool:
-    """Whether there is a value of a type without content: a tensor of known shape, or a tuple of such."""
+    """Whether there is a value of a type without content: a tensor, or a tuple of such."""
     if isinstance(type_, TupleType):
         return all(map(_may_be_nothing, type_.types.data))
-    return is_tensor_type(type_) and not is_dynamic(type_)
+    return is_tensor_type(type_)
 
 
 def _nothing(type_: Attribute, block: Block) -> SSAValue:
@@ -254,5 +257,10 @@ def _nothing(type_: Attribute, block: Block) -> SSAValue:
         block.add_op(op := TupleOp(fields))
         return op.result
     assert is_tensor_type(type_)
-    block.add_op(empty := tensor.EmptyOp([], type_))
-    return empty.tensor
+    if not is_dynamic(type_):
+        block.add_op(empty := tensor.EmptyOp([], type_))
+        return empty.tensor
+    shape = [max(dim, 0) for dim in type_.get_shape()]
+    known = constant_op(np.zeros(shape, dtype_of(type_.element_type)))
+    block.add_ops([known, cast := tensor.CastOp(known.result, type_)])
+    return cast.dest

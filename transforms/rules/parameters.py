@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TupleType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.ports import Port, ports
@@ -65,15 +65,30 @@ def take_tuples_apart(function: func.FuncOp) -> bool:
     assert first is not None
     block.insert_ops_before(made, first)
     for op in reversed(made):  # Each after those that it is a field of.
-        for use in tuple(op.result.uses):
-            if isinstance(item := use.operation, TupleGetItemOp):
-                item.result.replace_all_uses_with(op.fields[item.index.value.data])
-                item.detach()
-                item.erase()
-        if not op.result.uses:
-            op.detach()
-            op.erase()
+        take_fields(op)
     outputs = function.function_type.outputs
     function.function_type = FunctionType.from_lists(block.arg_types, outputs.data)
     function.arg_attrs = parameter_attributes(inputs)
     return True
+
+
+def take_fields(op: TupleOp) -> None:
+    """Takes the fields of a tuple that is made here as they are, and removes it where nothing else uses it."""
+    for use in tuple(op.result.uses):
+        if isinstance(item := use.operation, TupleGetItemOp):
+            item.result.replace_all_uses_with(op.fields[item.index.value.data])
+            item.detach()
+            item.erase()
+    if not op.result.uses:
+        op.detach()
+        op.erase()
+
+
+def fields_of(value: SSAValue, ops: list[Operation]) -> list[SSAValue]:
+    """The fields of a tuple; operations that take them out of it are added to others."""
+    if isinstance(value.owner, TupleOp):
+        return list(value.owner.fields)
+    assert isinstance(value.type, TupleType)
+    items = [TupleGetItemOp(value, number) for number in range(len(value.type.types.data))]
+    ops += items
+    return [item.result for item in items]

@@ -16,7 +16,7 @@ Leaves alone: programs without such operators, those with some in loops or in fu
 that write to references which `promote-references` leaves.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,18 +57,24 @@ from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.sort import ArgsortOp, ArgwhereOp, BoundedArgwhereOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.runtime.signature import OpenTensor, UnknownDimensions
-from xrelay.runtime.staged import Part, Stages
+from xrelay.runtime.staged import Part, Rounds, Stages
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.functional.expand_functions import ExpandFunctionsPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
+from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.promote_references import PromoteReferencesPass
 from xrelay.transforms.rules.copying import copied
 from xrelay.transforms.rules.parameters import take_tuples_apart
+from xrelay.transforms.rules.rounds import LOOPS, is_ready, rotated, round_of, uncast
 
-SHARED = (ConstantOp, TupleOp, tensor.ExtractOp, arith.ConstantOp)
+SHARED = (
+    *(ConstantOp, TupleOp),
+    *(tensor.CastOp, tensor.ExtractOp),
+    *(arith.ConstantOp, arith.IndexCastOp),
+)
 """What is no tensor, or takes nothing to compute: where both sides of a cut use some, both have it."""
 
 
@@ -125,10 +131,15 @@ class Cut:
     """The parameters whose elements decide about shapes."""
     computes: bool = False
     """Whether something that is computed decides about shapes."""
+    loop: scf.WhileOp | None = None
+    """A loop that runs round by round, and takes parameters and constants alone."""
 
 
-def find_cut(module: ModuleOp) -> Cut | None:
-    """Where a program is cut, of which calls are expanded; None where nothing depends on data."""
+def find_cut(module: ModuleOp, *, all_shapes: bool = False) -> Cut | None:
+    """
+    Where a program is cut, of which calls are expanded; None where nothing depends on data. What inputs leave open waits for
+    their shapes, unless it is known to depend on data, and the program is cut for `all_shapes`.
+    """
     if not any(map(_may_depend, walk(module))):
         return None
     module = copied(module)
@@ -147,18 +158,33 @@ def find_cut(module: ModuleOp) -> Cut | None:
         return None  # What is written on one side may be read on the other.
     if len(function.body.blocks) != 1 or name in graph.reachable(graph.uses[name]):
         return None
+    is_open = not all_shapes and any(map(is_dynamic, function.function_type.inputs))
     cut = Cut(function)
+    deciding: set[Operation] = set()
     for op in tuple(function.body.block.ops):
-        if isinstance(op, scf.IfOp) and _branches_decide(op) and not _condition(op):
-            _keep_condition(op)
+        if isinstance(op, scf.IfOp) and _decides(op, is_open):
+            deciding.add(op)
+            if not _condition(op):
+                _keep_condition(op)
+        elif isinstance(op, LOOPS) and _decides(op, is_open):
+            loop = rotated(op)
+            if loop is None:
+                return None
+            deciding.add(loop)
+            if all(is_ready(each, SHARED) for each in _used(loop)):
+                cut.loop = loop
+                cut.late.update(loop.results)
+                return cut
+    if any(isinstance(op, scf.WhileOp) for op in deciding):
+        InferTypePass().rewrite(module)
     for op in tuple(function.body.block.ops):
-        _place(op, cut)
+        _place(op, cut, deciding)
     return cut if cut.late else None
 
 
 def _may_depend(op: Operation) -> bool:
     """Whether an operator is of those that decide, at a quick glance, which does not look into regions."""
-    if isinstance(op, scf.IfOp):
+    if isinstance(op, (scf.IfOp, func.CallOp, *LOOPS)):
         return any(map(is_dynamic, op.result_types))
     return isinstance(op, ArgwhereOp | SparseFillEmptyRowsOp) or any(
         not isinstance(each.owner, ConstantOp) for each in _deciding(op)
@@ -167,8 +193,6 @@ def _may_depend(op: Operation) -> bool:
 
 def _deciding(op: Operation) -> tuple[SSAValue, ...]:
     """The values whose elements decide about the shape of a result."""
-    if isinstance(op, scf.IfOp):
-        return _condition(op) if _branches_decide(op) else ()
     if isinstance(op, DynamicOp):
         return op.deciding
     if isinstance(op, SparseFillEmptyRowsOp):
@@ -191,19 +215,24 @@ def _keep_condition(op: scf.IfOp) -> None:
     op.operands[0] = read.result
 
 
-def _branches_decide(op: scf.IfOp) -> bool:
-    """Whether the branches of a function have sizes that depend on data, or on which of them is taken."""
-    function = op.parent_op()
-    assert isinstance(function, func.FuncOp)
-    # What is open with the shapes of inputs is known with these.
-    is_open = any(map(is_dynamic, function.function_type.inputs))
-    return any(
-        _may_depend(each) for each in walk(op) if not (is_open and isinstance(each, scf.IfOp))
-    )
+def _decides(op: Operation, is_open: bool) -> bool:
+    """
+    Whether branches, or rounds, have sizes that depend on data, or on which branch is taken. With `is_open` some are
+    known with the shapes of inputs.
+    """
+
+    def decides(inner: Operation) -> bool:
+        if isinstance(inner, (scf.IfOp, func.CallOp, *LOOPS)):
+            return not is_open
+        if isinstance(inner, ArgwhereOp | SparseFillEmptyRowsOp):
+            return True
+        return any(map(_depends_on_data, _deciding(inner)))
+
+    return any(_may_depend(each) and decides(each) for each in walk(op))
 
 
-def _place(op: Operation, cut: Cut) -> None:
-    """Enters an operation on its side."""
+def _place(op: Operation, cut: Cut, deciding_ops: Collection[Operation]) -> None:
+    """Enters an operation on its side; of those with regions, some decide."""
     if isinstance(op, func.ReturnOp):
         return
     if not cut.late.isdisjoint(_used(op)):
@@ -211,7 +240,15 @@ def _place(op: Operation, cut: Cut) -> None:
         cut.late.update(op.results)
     elif isinstance(op, ArgwhereOp):
         _bound(op, bounded_argwhere(op), cut)
-    elif deciding := [each for each in _deciding(op) if _depends_on_data(each)]:
+    elif isinstance(op, scf.WhileOp) and op in deciding_ops:
+        cut.behind.append(op)
+        cut.late.update(op.results)
+        cut.computes = True
+    elif deciding := [
+        each
+        for each in (_condition(op) if op in deciding_ops else _deciding(op))
+        if _depends_on_data(each)
+    ]:
         cut.behind.append(op)
         cut.late.update(op.results)
         given = [each for each in deciding if isinstance(each, BlockArgument)]
@@ -311,6 +348,8 @@ def _depends_on_data(value: SSAValue) -> bool:
 
 def stages(cut: Cut) -> Stages[ModuleOp] | None:
     """Both programs; None where the first would have nothing to compute, or hand over what is no tensor."""
+    if cut.loop is not None:
+        return _Stages(cut).rounds(cut.loop)
     if not cut.bounded and not cut.computes:
         return None
     return _Stages(cut).both()
@@ -342,13 +381,7 @@ class _Stages:
             (late if is_late else kept)[name] = value, path
         needed = self._needed(value for value, _ in late.values())
         shared = self._shared(needed)
-        taken = dict.fromkeys(
-            used
-            for op in (*shared, *needed)
-            for used in _used(op)
-            if not (isinstance(used, OpResult) and used.op in (*shared, *needed))
-            and not self._is_inside(used)
-        )
+        taken = self._taken([*shared, *needed], ())
         handed = [value for value in taken if value not in self.inputs]
         if not all(is_tensor_type(value.type) for value in handed):
             return None
@@ -371,6 +404,52 @@ class _Stages:
         if not late:
             return Stages(first, None, parts)
         return Stages(first, self._second(late, [*shared, *needed], taken), parts)
+
+    def rounds(self, loop: scf.WhileOp) -> Stages[ModuleOp] | None:
+        """A loop that needs nothing that is computed, and the program of all else."""
+        names = _Names({*self.inputs.values(), *self.outputs})
+        end = self.block.last_op
+        assert isinstance(end, func.ReturnOp)
+        leaves = [leaf for value in end.operands for leaf in _leaves(value)]
+        results = {value: names.new("result") for value in loop.results}
+        own = {*self.inputs.values()}
+        for name, (value, path) in zip(self.outputs, leaves, strict=True):
+            root = uncast(value)
+            # An output may have the name of an input.
+            if root in results and not path and name not in own:
+                own.add(results[root])
+                results[root] = name
+        one = round_of(loop, self.inputs, list(results.values()), names.new, SHARED)
+        if one is None:
+            return None
+        stated = {name: value for value, name in self.inputs.items()}
+        body = self._program(one.block, one.inputs, one.results)
+        operands = tuple(_open_tensor(name, stated[name]) for name in one.operands)
+        first = Rounds(one.loop, body, operands, one.constants)
+        rest = {
+            name: (value, path)
+            for name, (value, path) in zip(self.outputs, leaves, strict=True)
+            if path or results.get(uncast(value)) != name
+        }
+        if not rest:
+            return Stages(first, None, {})
+        self.handed = results
+        self.cut.behind = [
+            op for op in self.block.ops if op is not loop and not isinstance(op, func.ReturnOp)
+        ]
+        needed = self._needed(value for value, _ in rest.values())
+        taken = self._taken(needed, (value for value, _ in rest.values()))
+        return Stages(first, self._second(rest, needed, taken), {})
+
+    def _taken(self, ops: Sequence[Operation], values: Iterable[SSAValue]) -> dict[SSAValue, None]:
+        """What operations use, and which values there are, that is computed elsewhere."""
+        inside = set(ops)
+        used = (*(each for op in ops for each in _used(op)), *values)
+        return dict.fromkeys(
+            each
+            for each in used
+            if not (isinstance(each, OpResult) and each.op in inside) and not self._is_inside(each)
+        )
 
     def _is_inside(self, value: SSAValue) -> bool:
         """Whether a value is of a region in an operation of the function."""
@@ -477,6 +556,13 @@ class _Names:
         )
         self.known.add(name)
         return name
+
+
+def _open_tensor(name: str, value: SSAValue) -> OpenTensor:
+    """A parameter as an input of a model."""
+    type_ = tensor_type(value, f"'{name}'")
+    dims = tuple(dim if dim >= 0 else "" for dim in type_.get_shape())
+    return OpenTensor(name, dims, dtype_of(type_.element_type))
 
 
 def _leaves(value: SSAValue) -> Iterator[tuple[SSAValue, tuple[int, ...]]]:

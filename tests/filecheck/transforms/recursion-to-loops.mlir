@@ -151,15 +151,17 @@ func.func @keep_in_a_loop(%n: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
   func.return %r : tensor<f32>
 }
 
-// There is no tensor of unknown shape without content.
-// CHECK-LABEL: func.func @keep_unknown(
-// CHECK-NOT: scf.while
+// Before the last round, a result of unknown shape has no rows.
+// CHECK-LABEL: func.func @unknown(
+// CHECK: %[[NONE:.*]] = relay.constant dense<{{.*}}> : tensor<0xf32>
+// CHECK: %[[OPEN:.*]] = tensor.cast %[[NONE]] : tensor<0xf32> to tensor<?xf32>
+// CHECK: scf.while ({{.*}} = %n, {{.*}} = %[[OPEN]], {{.*}}) : (tensor<i1>, tensor<?xf32>, i1)
 // CHECK: return
-func.func @keep_unknown(%n: tensor<i1>, %x: tensor<?xf32>) -> tensor<?xf32> {
+func.func @unknown(%n: tensor<i1>, %x: tensor<?xf32>) -> tensor<?xf32> {
   %no = relay.logical_not %n : (tensor<i1>) -> tensor<i1>
   %c = tensor.extract %n[] : tensor<i1>
   %r = scf.if %c -> (tensor<?xf32>) {
-    %0 = func.call @keep_unknown(%no, %x) : (tensor<i1>, tensor<?xf32>) -> tensor<?xf32>
+    %0 = func.call @unknown(%no, %x) : (tensor<i1>, tensor<?xf32>) -> tensor<?xf32>
     scf.yield %0 : tensor<?xf32>
   } else {
     scf.yield %x : tensor<?xf32>

@@ -1,0 +1,337 @@
+"""
+Loops whose rounds have sizes that depend on data: a round is a program, and a model around it runs it as often as it says.
+
+    %y = scf.while (%n = %m, %a = %x) {              round:  %n, %a
+      %c = … %n                                        %d = … %n, %b = … %a
+      scf.condition(%c) %n, %a                ──►      %e = … %d        the condition of the next round
+    } do {                                             return %e, %d, %b
+      %d = … %n
+      %b = … %a                                      before the first one:  %c = … %m
+      scf.yield %d, %b
+    }
+
+`rotated` brings a loop into the form in which its condition is computed with what the round before gives, and carries tensors alone.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    TupleType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from xrelay.dialects.core.functional import values_from_outside
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.constants import constant_value
+from xrelay.runtime.staged import Carried, Loop
+from xrelay.transforms.rules.evaluating import known_scalar
+from xrelay.transforms.rules.parameters import fields_of, take_fields
+
+LOOPS = (scf.WhileOp, scf.ForOp)
+
+
+def rotated(op: scf.WhileOp | scf.ForOp) -> scf.WhileOp | None:
+    """
+    A loop in the place of one, that carries the condition of the next round and tensors: numbers are tensors of one element, and
+    tuples their tensors. None where it carries something else. Types in front of it wait to be inferred.
+    """
+    if isinstance(op, scf.WhileOp) and _is_rotated(op):
+        return op
+    counted = isinstance(op, scf.ForOp)
+    loop = _while_of(op) if counted else op
+    test, round_ = loop.before_region.block, loop.after_region.block
+    if not all(map(_is_carried, round_.arg_types)):
+        if counted:
+            loop.erase()
+        return None
+    first: list[Operation] = []
+    condition, begin = _tested(test, [uncast(value) for value in loop.operands], first)
+    going = _handed(condition, first)
+    types = [each for type_ in round_.arg_types for each in _carried_types(type_)]
+    given = _packed(begin, types, first)
+    after, ops = Block(arg_types=types), list[Operation]()
+    tensors: Iterator[SSAValue] = iter(after.args)
+    values: dict[SSAValue, SSAValue] = {
+        arg: _unpacked(arg.type, tensors, ops) for arg in round_.args
+    }
+    *body, end = round_.ops
+    for each in body:
+        ops.append(each.clone(values))
+    again, following = _tested(test, [values.get(v, v) for v in end.operands], ops)
+    yielded = _packed(following, types, ops)
+    after.add_ops(ops)
+    after.add_op(scf.YieldOp(again, *yielded))
+    before = Block(arg_types=[i1, *types])
+    before.add_op(scf.ConditionOp(*before.args))
+    made = scf.WhileOp([going, *given], types, Region(before), Region(after))
+    made.location = op.location
+    results: list[Operation] = []
+    tensors = iter(made.results)
+    new = [_unpacked(result.type, tensors, results) for result in loop.results][counted:]
+    Rewriter.insert_op([*first, made, *results], InsertPoint.before(op))
+    for old, value in zip(op.results, new, strict=True):
+        value.name_hint = old.name_hint
+        old.replace_all_uses_with(value)
+    op.detach()
+    op.erase()
+    if counted:
+        loop.erase()
+    for each in (*ops, *results):
+        if isinstance(each, TupleOp):
+            take_fields(each)
+    return made
+
+
+def _is_rotated(op: scf.WhileOp) -> bool:
+    """Whether a loop has the form that `rotated` gives."""
+    test = op.before_region.block
+    end = test.last_op
+    assert end is not None
+    return (
+        end is test.first_op
+        and tuple(end.operands) == tuple(test.args)
+        and isinstance(op.operands[0].owner, arith.ConstantOp | tensor.ExtractOp)
+        and all(map(is_tensor_type, op.result_types))
+    )
+
+
+def _while_of(op: scf.ForOp) -> scf.WhileOp:
+    """A counted loop as one with a condition, whose first result is the number. It stands nowhere."""
+    block = op.body.block
+    types = [op.lb.type, *(value.type for value in op.iter_args)]
+    test, round_ = Block(arg_types=types), Block(arg_types=types)
+    goes = arith.CmpiOp(test.args[0], op.ub, "slt")
+    test.add_ops([goes, scf.ConditionOp(goes.result, *test.args)])
+    values: dict[SSAValue, SSAValue] = dict(zip(block.args, round_.args, strict=True))
+    *body, end = block.ops
+    for each in body:
+        round_.add_op(each.clone(values))
+    following = arith.AddiOp(round_.args[0], op.step)
+    round_.add_op(following)
+    round_.add_op(scf.YieldOp(following.result, *(values.get(v, v) for v in end.operands)))
+    return scf.WhileOp([op.lb, *op.iter_args], types, Region(test), Region(round_))
+
+
+def _is_carried(type_: Attribute) -> bool:
+    """Whether a loop may carry values of a type."""
+    if isinstance(type_, TupleType):
+        return all(map(_is_carried, type_.types.data))
+    return is_tensor_type(type_) or isinstance(type_, IntegerType | IndexType)
+
+
+def _tested(
+    test: Block, given: Sequence[SSAValue], ops: list[Operation]
+) -> tuple[SSAValue, list[SSAValue]]:
+    """The condition of a round, and what it takes, for some values that a loop carries."""
+    values: dict[SSAValue, SSAValue] = dict(zip(test.args, given, strict=True))
+    *body, end = test.ops
+    ops += [each.clone(values) for each in body]
+    condition, *taken = (values.get(value, value) for value in end.operands)
+    return condition, taken
+
+
+def _handed(condition: SSAValue, ops: list[Operation]) -> SSAValue:
+    """A condition as a constant, or as the element of a tensor, which one program can hand to another."""
+    known = known_scalar(condition)
+    if known is not None:
+        ops.append(constant := arith.ConstantOp(IntegerAttr(int(bool(known)), i1)))
+        return constant.result
+    ops.append(kept := tensor.FromElementsOp(condition, result_type=TensorType(i1, [])))
+    ops.append(read := tensor.ExtractOp(kept.result, [], i1))
+    return read.result
+
+
+def _carried_types(type_: Attribute) -> list[Attribute]:
+    """The types of the tensors that a value of a type is carried as."""
+    if isinstance(type_, TupleType):
+        return [each for field in type_.types.data for each in _carried_types(field)]
+    if is_tensor_type(type_):
+        return [type_]
+    return [TensorType(i64 if isinstance(type_, IndexType) else type_, [])]
+
+
+def _packed(
+    values: Sequence[SSAValue], types: Sequence[Attribute], ops: list[Operation]
+) -> list[SSAValue]:
+    """The tensors, of some types, that values are carried as; what is known of others than these state is left to shapes."""
+    found: list[SSAValue] = []
+    tensors = (each for value in values for each in _tensors(value, ops))
+    for value, type_ in zip(tensors, types, strict=True):
+        if value.type != type_:
+            assert is_tensor_type(type_)
+            ops.append(cast := tensor.CastOp(value, type_))
+            value = cast.dest
+        found.append(value)
+    return found
+
+
+def _tensors(value: SSAValue, ops: list[Operation]) -> list[SSAValue]:
+    """The tensors that a value is carried as."""
+    if isinstance(value.type, TupleType):
+        return [each for part in fields_of(value, ops) for each in _tensors(part, ops)]
+    if is_tensor_type(value.type):
+        return [value]
+    if isinstance(value.type, IndexType):
+        ops.append(cast := arith.IndexCastOp(value, i64))
+        value = cast.result
+    ops.append(made := tensor.FromElementsOp(value, result_type=TensorType(value.type, [])))
+    return [made.result]
+
+
+def _unpacked(type_: Attribute, tensors: Iterator[SSAValue], ops: list[Operation]) -> SSAValue:
+    """The value of a type that the next tensors are."""
+    if isinstance(type_, TupleType):
+        fields = [_unpacked(each, tensors, ops) for each in type_.types.data]
+        ops.append(made := TupleOp(fields))
+        return made.result
+    value = next(tensors)
+    if is_tensor_type(type_):
+        return value
+    ops.append(read := tensor.ExtractOp(value, [], i64 if isinstance(type_, IndexType) else type_))
+    if not isinstance(type_, IndexType):
+        return read.result
+    ops.append(cast := arith.IndexCastOp(read.result, type_))
+    return cast.result
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round of a rotated loop that takes parameters of its function and constants alone."""
+
+    loop: Loop
+    block: Block
+    """What a round does, with parameters for what it takes."""
+    inputs: tuple[str, ...]
+    """Their names, and those of `results`."""
+    results: Mapping[str, SSAValue]
+    operands: tuple[str, ...]
+    """The parameters of the function that the loop and its rounds take."""
+    constants: Mapping[str, Array]
+
+
+def round_of(
+    op: scf.WhileOp,
+    names: Mapping[SSAValue, str],
+    results: Sequence[str],
+    new_name: Callable[[str], str],
+    shared: type[Operation] | tuple[type[Operation], ...],
+) -> Round | None:
+    """
+    A round of a rotated loop, with the `names` of the parameters around it, and those of the `results` of the loop; None where it
+    takes what is computed otherwise than by operations of kinds that are `shared`, which rounds have of their own.
+    """
+    going, *given = op.operands
+    constants: dict[str, Array] = {}
+
+    def given_name(value: SSAValue) -> str | None:
+        """What a value is called around the loop."""
+        root = uncast(value)
+        if isinstance(root, BlockArgument):
+            return names.get(root)
+        known = constant_value(root)
+        if known is None:
+            return None
+        name = new_name("constant")
+        constants[name] = known
+        return name
+
+    condition = _condition_name(going, given_name, constants, new_name)
+    begin = [given_name(value) for value in given]
+    captured = values_from_outside(op)
+    if condition is None or None in begin or not all(is_ready(v, shared) for v in captured):
+        return None
+    after = op.after_region.block
+    ops, taken = _shared_parts(captured, shared)
+    block = Block(arg_types=[*after.arg_types, *(value.type for value in taken)])
+    count = len(after.args)
+    values: dict[SSAValue, SSAValue] = dict(zip((*after.args, *taken), block.args, strict=True))
+    for each in (*ops, *list(after.ops)[:-1]):
+        block.add_op(each.clone(values))
+    end = after.last_op
+    assert end is not None
+    again, *following = (values.get(value, value) for value in end.operands)
+    block.add_op(kept := tensor.FromElementsOp(again, result_type=TensorType(i1, [])))
+    before = [new_name("carried") for _ in range(count)]
+    next_ = [new_name("next") for _ in range(count)]
+    goes_on = new_name("goes")
+    carried = tuple(
+        Carried(name, *each)
+        for name, *each in zip(map(str, begin), before, next_, results, strict=True)
+    )
+    around = [condition, *map(str, begin), *(names[value] for value in taken)]
+    return Round(
+        Loop("", condition, "", "", goes_on, carried, (), ()),
+        block,
+        (*before, *(names[value] for value in taken)),
+        {goes_on: kept.result, **dict(zip(next_, following, strict=True))},
+        tuple(name for name in dict.fromkeys(around) if name not in constants),
+        constants,
+    )
+
+
+def _condition_name(
+    going: SSAValue,
+    given_name: Callable[[SSAValue], str | None],
+    constants: dict[str, Array],
+    new_name: Callable[[str], str],
+) -> str | None:
+    """What the tensor with the condition of the first round is called."""
+    known = known_scalar(going)
+    if known is not None:
+        name = new_name("constant")
+        constants[name] = np.array(bool(known))
+        return name
+    owner = going.owner
+    is_all = isinstance(owner, tensor.ExtractOp) and not owner.indices
+    return given_name(owner.tensor) if is_all else None
+
+
+def uncast(value: SSAValue) -> SSAValue:
+    """What a value is that casts give a type of which dimensions are unknown."""
+    while isinstance(value.owner, tensor.CastOp):
+        value = value.owner.source
+    return value
+
+
+def is_ready(value: SSAValue, shared: type[Operation] | tuple[type[Operation], ...]) -> bool:
+    """Whether operations of some kinds make a value of parameters of the function."""
+    stack = [value]
+    while stack:
+        owner = stack.pop().owner
+        if isinstance(owner, Operation):
+            if not isinstance(owner, shared):
+                return False
+            stack += owner.operands
+    return True
+
+
+def _shared_parts(
+    values: Sequence[SSAValue], shared: type[Operation] | tuple[type[Operation], ...]
+) -> tuple[list[Operation], list[SSAValue]]:
+    """The operations of some kinds that make values, each behind its operands, and the parameters that they take."""
+    ops: dict[Operation, None] = {}
+    taken: dict[SSAValue, None] = {}
+    stack = [(value, False) for value in values]
+    while stack:
+        value, is_done = stack.pop()
+        owner = value.owner
+        if not isinstance(owner, Operation):
+            taken[value] = None
+        elif is_done:
+            ops[owner] = None
+        elif owner not in ops:
+            stack.append((value, True))
+            stack += [(operand, False) for operand in owner.operands]
+    return list(ops), list(taken)
