@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.dialects.core.functional import values_from_outside
@@ -148,9 +148,9 @@ def _handed(condition: SSAValue, ops: list[Operation]) -> SSAValue:
     if known is not None:
         ops.append(constant := arith.ConstantOp(IntegerAttr(int(bool(known)), i1)))
         return constant.result
-    ops.append(kept := tensor.FromElementsOp(condition, result_type=TensorType(i1, [])))
-    ops.append(read := tensor.ExtractOp(kept.result, [], i1))
-    return read.result
+    handed = handed_over(condition)
+    ops += handed
+    return handed[-1].results[0]
 
 
 def _carried_types(type_: Attribute) -> list[Attribute]:
@@ -223,7 +223,7 @@ class Round:
 
 def round_of(
     op: scf.WhileOp,
-    names: Mapping[SSAValue, str],
+    names: Mapping[BlockArgument, str],
     results: Sequence[str],
     new_name: Callable[[str], str],
     shared: type[Operation] | tuple[type[Operation], ...],
@@ -253,7 +253,7 @@ def round_of(
     if condition is None or None in begin or not all(is_ready(v, shared) for v in captured):
         return None
     after = op.after_region.block
-    ops, taken = _shared_parts(captured, shared)
+    ops, taken = _origins(captured)
     block = Block(arg_types=[*after.arg_types, *(value.type for value in taken)])
     count = len(after.args)
     values: dict[SSAValue, SSAValue] = dict(zip((*after.args, *taken), block.args, strict=True))
@@ -293,9 +293,22 @@ def _condition_name(
         name = new_name("constant")
         constants[name] = np.array(bool(known))
         return name
-    owner = going.owner
-    is_all = isinstance(owner, tensor.ExtractOp) and not owner.indices
-    return given_name(owner.tensor) if is_all else None
+    kept = tensor_of(going)
+    return None if kept is None else given_name(kept)
+
+
+def tensor_of(condition: SSAValue) -> SSAValue | None:
+    """The tensor whose only element a condition is, if it is one."""
+    owner = condition.owner
+    if isinstance(owner, tensor.ExtractOp) and not owner.indices:
+        return owner.tensor
+    return None
+
+
+def handed_over(condition: SSAValue) -> tuple[Operation, Operation]:
+    """What makes a tensor of a condition, which one program can hand to another, and reads it again."""
+    kept = tensor.FromElementsOp(condition, result_type=TensorType(i1, []))
+    return kept, tensor.ExtractOp(kept.result, [], i1)
 
 
 def uncast(value: SSAValue) -> SSAValue:
@@ -307,31 +320,31 @@ def uncast(value: SSAValue) -> SSAValue:
 
 def is_ready(value: SSAValue, shared: type[Operation] | tuple[type[Operation], ...]) -> bool:
     """Whether operations of some kinds make a value of parameters of the function."""
-    stack = [value]
+    seen, stack = set[SSAValue](), [value]
     while stack:
-        owner = stack.pop().owner
-        if isinstance(owner, Operation):
-            if not isinstance(owner, shared):
+        each = stack.pop()
+        if isinstance(each.owner, Operation) and each not in seen:
+            if not isinstance(each.owner, shared):
                 return False
-            stack += owner.operands
+            seen.add(each)
+            stack += each.owner.operands
     return True
 
 
-def _shared_parts(
-    values: Sequence[SSAValue], shared: type[Operation] | tuple[type[Operation], ...]
-) -> tuple[list[Operation], list[SSAValue]]:
-    """The operations of some kinds that make values, each behind its operands, and the parameters that they take."""
+def _origins(values: Sequence[SSAValue]) -> tuple[list[Operation], list[BlockArgument]]:
+    """The operations that make values, each behind its operands, and the parameters that they take."""
     ops: dict[Operation, None] = {}
-    taken: dict[SSAValue, None] = {}
+    taken: dict[BlockArgument, None] = {}
     stack = [(value, False) for value in values]
     while stack:
         value, is_done = stack.pop()
-        owner = value.owner
-        if not isinstance(owner, Operation):
+        if isinstance(value, BlockArgument):
             taken[value] = None
-        elif is_done:
-            ops[owner] = None
-        elif owner not in ops:
+            continue
+        assert isinstance(value, OpResult)
+        if is_done:
+            ops[value.op] = None
+        elif value.op not in ops:
             stack.append((value, True))
-            stack += [(operand, False) for operand in owner.operands]
+            stack += [(operand, False) for operand in value.op.operands]
     return list(ops), list(taken)

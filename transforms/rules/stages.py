@@ -29,7 +29,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     TupleType,
-    i1,
     i32,
     i64,
 )
@@ -68,7 +67,15 @@ from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.promote_references import PromoteReferencesPass
 from xrelay.transforms.rules.copying import copied
 from xrelay.transforms.rules.parameters import take_tuples_apart
-from xrelay.transforms.rules.rounds import LOOPS, is_ready, rotated, round_of, uncast
+from xrelay.transforms.rules.rounds import (
+    LOOPS,
+    handed_over,
+    is_ready,
+    rotated,
+    round_of,
+    tensor_of,
+    uncast,
+)
 
 SHARED = (
     *(ConstantOp, TupleOp),
@@ -164,8 +171,10 @@ def find_cut(module: ModuleOp, *, all_shapes: bool = False) -> Cut | None:
     for op in tuple(function.body.block.ops):
         if isinstance(op, scf.IfOp) and _decides(op, is_open):
             deciding.add(op)
-            if not _condition(op):
-                _keep_condition(op)
+            if tensor_of(op.cond) is None:
+                ops = handed_over(op.cond)
+                Rewriter.insert_op(ops, InsertPoint.before(op))
+                op.operands[0] = ops[-1].results[0]
         elif isinstance(op, LOOPS) and _decides(op, is_open):
             loop = rotated(op)
             if loop is None:
@@ -200,21 +209,6 @@ def _deciding(op: Operation) -> tuple[SSAValue, ...]:
     return tuple(op.operands) if isinstance(op, ArangeOp) else ()
 
 
-def _condition(op: scf.IfOp) -> tuple[SSAValue, ...]:
-    """The tensor that is the condition of a branch, if one is."""
-    owner = op.cond.owner
-    is_all = isinstance(owner, tensor.ExtractOp) and not owner.indices
-    return (owner.tensor,) if is_all else ()
-
-
-def _keep_condition(op: scf.IfOp) -> None:
-    """Makes a tensor of the condition of a branch, which one program can hand to another."""
-    kept = tensor.FromElementsOp(op.cond, result_type=TensorType(i1, []))
-    read = tensor.ExtractOp(kept.result, [], i1)
-    Rewriter.insert_op([kept, read], InsertPoint.before(op))
-    op.operands[0] = read.result
-
-
 def _decides(op: Operation, is_open: bool) -> bool:
     """
     Whether branches, or rounds, have sizes that depend on data, or on which branch is taken. With `is_open` some are
@@ -229,6 +223,12 @@ def _decides(op: Operation, is_open: bool) -> bool:
         return any(map(_depends_on_data, _deciding(inner)))
 
     return any(_may_depend(each) and decides(each) for each in walk(op))
+
+
+def _conditions(op: Operation) -> list[SSAValue]:
+    """The tensor that is the condition of branches which decide."""
+    kept = tensor_of(op.cond) if isinstance(op, scf.IfOp) else None
+    return [] if kept is None else [kept]
 
 
 def _place(op: Operation, cut: Cut, deciding_ops: Collection[Operation]) -> None:
@@ -246,7 +246,7 @@ def _place(op: Operation, cut: Cut, deciding_ops: Collection[Operation]) -> None
         cut.computes = True
     elif deciding := [
         each
-        for each in (_condition(op) if op in deciding_ops else _deciding(op))
+        for each in (_conditions(op) if op in deciding_ops else _deciding(op))
         if _depends_on_data(each)
     ]:
         cut.behind.append(op)
@@ -411,7 +411,7 @@ class _Stages:
         end = self.block.last_op
         assert isinstance(end, func.ReturnOp)
         leaves = [leaf for value in end.operands for leaf in _leaves(value)]
-        results = {value: names.new("result") for value in loop.results}
+        results: dict[SSAValue, str] = {value: names.new("result") for value in loop.results}
         own = {*self.inputs.values()}
         for name, (value, path) in zip(self.outputs, leaves, strict=True):
             root = uncast(value)
