@@ -186,6 +186,11 @@ def compile_model(
 
         return compile_many(model, unknown, options, progress, known)
 
+    def read(model: str | Path | ModelProto | ModuleOp, shapes: Shapes) -> ModuleOp:
+        from xrelay.compiler import read_model
+
+        return with_room(lambda: read_model(model, shapes, limits)[0])
+
     def whole(model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None = None) -> AnyModel:
         try:
             return compiled(model, shapes)
@@ -204,7 +209,7 @@ def compile_model(
             name = model_name(model)
             if unknown.many:
                 return fixed_stages(unknown, name, whole)
-            of_elements = StagesOfElements(compiled, whole)
+            of_elements = StagesOfElements(read, whole)
 
             def program(
                 model: str | Path | ModelProto | ModuleOp,

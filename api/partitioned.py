@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xrelay.analysis.facts.call_graph import CallGraph
-from xrelay.analysis.facts.constants import conversions_of_constants
+from xrelay.analysis.facts.constants import computed_of_quantized
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.operation_count import operation_count
@@ -119,13 +119,18 @@ def take_quantized_weights(module: ModuleOp, backends: Sequence[Backend]) -> boo
 
     return all(
         takes(backend, op) or not any(takes(backend, use.operation) for use in op.results[0].uses)
-        for op in conversions_of_constants(walk(module))
+        for op in computed_of_quantized(walk(module))
         for backend in backends
     )
 
 
-def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
-    """The passes that cut a module into regions for these backends, the preferred one first."""
+def partition_passes(
+    backends: Sequence[Backend], *, lowered: bool = True
+) -> tuple[ModulePass, ...]:
+    """
+    The passes that cut a module into regions for these backends, the preferred one first; with `lowered`, backends rewrite
+    theirs.
+    """
     names = tuple(backend.name for backend in backends)
     with_patterns = tuple(backend.name for backend in backends if backend.patterns())
     return (
@@ -134,7 +139,7 @@ def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
         MergeCompilerRegionsPass(),
         PartitionGraphPass(),
         # What a backend has lowered is a step of xrelay's own code.
-        RelayToTirPass(),
+        *([RelayToTirPass()] if lowered else ()),
     )
 
 
@@ -143,9 +148,11 @@ def partition(
     backends: Sequence[Backend],
     progress: Progress = silent,
     limits: Limits = DEFAULT_LIMITS,
+    *,
+    lowered: bool = True,
 ) -> None:
     """
-    Cuts a module into regions, in place.
+    Cuts a module into regions, in place; with `lowered`, backends rewrite theirs.
 
     Raises CompileError for references that cannot be promoted (see `promote-references`), and when
     the module outgrows `limits`.
@@ -155,7 +162,7 @@ def partition(
         check_references(module)
         if not take_quantized_weights(module, backends):
             run_passes(module, [FoldConstantPass()], progress, limits)
-        run_passes(module, partition_passes(backends), progress, limits)
+        run_passes(module, partition_passes(backends, lowered=lowered), progress, limits)
 
 
 def check_references(module: ModuleOp) -> None:

@@ -56,11 +56,19 @@ def priority_placement(
 
 
 def priority_regions(
-    module: ModuleOp, graph: Graph, backends: Sequence[Backend], options: CompileOptions
+    module: ModuleOp,
+    graph: Graph,
+    backends: Sequence[Backend],
+    options: CompileOptions,
+    *,
+    lowered: bool = True,
 ) -> list[Candidate]:
-    """The regions that a prepared module is cut into, those of own code among them. A copy of it is cut."""
+    """
+    The regions that a prepared module is cut into, those of own code among them; with `lowered`, so are those that backends
+    rewrite. A copy of it is cut.
+    """
     copy = numbered(module, graph)
-    partition(copy, backends, limits=options.limits)
+    partition(copy, backends, limits=options.limits, lowered=lowered)
     main = entry_function(copy)
     outline_default_regions(copy, main)
     found: list[Candidate] = []
@@ -105,7 +113,8 @@ def priority_model(
         partition(module, backends, progress, options.limits)
     else:
         graph = source.prepared(options, progress)
-        regions = priority_regions(module, graph, backends, options)
+        progress("cut into regions")
+        regions = priority_regions(module, graph, backends, options, lowered=False)
         parts = [each.part for each in regions if each.engine != OWN]
         binds = {each.name: each.bind_constants for each in backends}
         onnx = apply_regions(module, graph, parts, binds.__getitem__, backends, options)

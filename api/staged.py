@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.facts.ports import input_names, ports
-from xrelay.compiler import is_onnx, read_model
+from xrelay.compiler import is_onnx
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.frontends.onnx.errors import UnknownInputs
 from xrelay.runtime.arguments import few
@@ -109,43 +111,58 @@ class StagesOfElements:
     branch, the same stages serve all shapes: once some shapes have shown that sizes depend on data, others do not matter.
     """
 
-    def __init__(self, compiled: Callable[[Source, Shapes], object], whole: Whole):
-        """`compiled` raises UnknownSizes for a program that has stages, which `whole` compiles."""
-        self._compiled, self._whole = compiled, whole
-        self._open: dict[frozenset[tuple[str, InputValue]], StagedModel | None] = {}
+    def __init__(self, read: Callable[[Source, Shapes], ModuleOp], whole: Whole):
+        """`read` gives the program for elements of inputs, and `whole` compiles a stage."""
+        self._read, self._whole = read, whole
+        self._lock = Lock()
+        self._open: dict[_Elements, Future[StagedModel | None]] = {}
         """By the elements, those that serve all shapes; None where these have to be known."""
 
     def of(self, shapes: Mapping[str, Known]) -> StagedModel | None:
         """Those that there are already for the elements of inputs, and all shapes."""
-        return self._open.get(_elements(shapes))
+        with self._lock:
+            found = self._open.get(_elements(shapes)) if self._open else None
+        return found.result() if found is not None and found.done() else None
 
     def made(self, model: Source, shapes: Shapes, unknown: UnknownDimensions) -> StagedModel:
-        """Those for some shapes and elements, for which `unknown` was raised."""
+        """Those for some shapes and elements, for which `unknown` was raised. Several calls for the same make them once."""
         elements, name = _elements(shapes), model_name(model)
-        if isinstance(unknown, UnknownSizes) and elements not in self._open:
-            if len(self._open) >= MOST_PROGRAMS:
-                del self._open[next(iter(self._open))]
-            self._open[elements] = self._of_all_shapes(model, dict(elements), name)
-        return self._open.get(elements) or fixed_stages(unknown, name, self._whole)
+        if isinstance(unknown, UnknownSizes) and not is_onnx(model):
+            with self._lock:
+                future = self._open.get(elements)
+                is_mine = future is None
+                if future is None:
+                    if len(self._open) >= MOST_PROGRAMS:
+                        del self._open[next(iter(self._open))]
+                    future = self._open[elements] = Future()
+            if is_mine:
+                try:
+                    future.set_result(self._of_all_shapes(model, dict(elements), name))
+                except BaseException as error:
+                    with self._lock:
+                        self._open.pop(elements, None)
+                    future.set_exception(error)
+                    raise
+            stages = future.result()
+            if stages is not None:
+                return stages
+        return fixed_stages(unknown, name, self._whole)
 
     def _of_all_shapes(self, model: Source, elements: Shapes, name: str) -> StagedModel | None:
-        try:
-            self._compiled(model, elements)
-        except UnknownSizes as unknown:
-            return fixed_stages(unknown, name, self._whole)
-        except UnknownDimensions:
-            pass
-        if is_onnx(model):
-            return None  # The importer cuts models, for shapes that it knows.
-        module, _ = read_model(model, elements)
-        cut = find_cut(module, all_shapes=True)
-        both = None if cut is None else stages_of(cut)
-        if cut is None or both is None:
-            return None
-        return fixed_stages(UnknownSizes(*_described(cut.function), both), name, self._whole)
+        module = self._read(model, elements)
+        for all_shapes in (False, True):
+            cut = find_cut(module, all_shapes=all_shapes)
+            both = None if cut is None else stages_of(cut)
+            if cut is not None and both is not None:
+                unknown = UnknownSizes(*_described(cut.function), both)
+                return fixed_stages(unknown, name, self._whole)
+        return None
 
 
-def _elements(shapes: Shapes) -> frozenset[tuple[str, InputValue]]:
+_Elements: TypeAlias = frozenset[tuple[str, InputValue]]
+
+
+def _elements(shapes: Mapping[str, Known]) -> _Elements:
     """The inputs whose elements are known, and these."""
     return frozenset((name, each) for name, each in shapes.items() if isinstance(each, InputValue))
 

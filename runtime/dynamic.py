@@ -409,12 +409,10 @@ class DynamicModel:
         if many is not None:
             key = tuple(shapes), False, layouts
         with self._lock:
-            is_new = key not in self._programs
-        stages = self._stages_for(self._named(shapes)) if is_new else None
-        if stages is not None:
-            return _Kept(self._named(shapes), stages)
-        with self._lock:
             future = self._programs.get(key)
+            stages = self._stages_for(self._named(shapes)) if future is None else None
+            if stages is not None:
+                return _Kept(self._named(shapes), stages)
             mine = future is None
             if future is None:
                 future = self._programs[key] = Future()

@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 
 from xrelay.analysis.facts.ancestors import AncestorTree
-from xrelay.analysis.facts.constants import conversions_of_constants
+from xrelay.analysis.facts.constants import computed_of_quantized
 from xrelay.analysis.facts.names import short_name
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
@@ -176,11 +176,11 @@ class Graph:
     @cached_property
     def foldable(self) -> int:
         """
-        The set of the conversions of quantised constants: folding leaves them, as engines may compute with the integers,
-        and what they give is a constant for those that do not.
+        The set of the conversions of quantised constants, and of what is computed of these alone: folding leaves them, as
+        engines may compute with the integers, and what they give is a constant for those that do not.
         """
         ops = (node.op for node in self.nodes if node.op is not None)
-        return index_set(self.numbers[op] for op in conversions_of_constants(ops))
+        return index_set(self.numbers[op] for op in computed_of_quantized(ops))
 
     def folded(self, op: Operation) -> ConstantOp:
         """A constant, or the one that a foldable operation gives, which is computed once."""

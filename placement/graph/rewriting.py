@@ -5,7 +5,7 @@ Functions that are equal become one, which several calls name. Constants that we
 taken apart, go when nothing uses them any more.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
@@ -17,7 +17,6 @@ from xrelay.analysis.facts.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.facts.walking import walk
 from xrelay.backends.onnx_original import OnnxPart
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.qnn.conversion import QnnConversionOp
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.extraction import (
     Argument,
@@ -104,7 +103,8 @@ class _Rewriting:
             if op.parent is block:
                 op.detach()
                 op.drop_all_references()
-        remove_unused(block.ops)
+        graph = self.graph
+        remove_unused(block.ops, {graph[index].op for index in members(graph.foldable)})
 
     def value(self, value: SSAValue) -> SSAValue:
         return self.replaced.get(value, value)
@@ -165,11 +165,13 @@ def exchange(function: func.FuncOp, replaced: dict[SSAValue, SSAValue]) -> None:
             op.operands = [replaced.get(operand, operand) for operand in op.operands]
 
 
-def remove_unused(ops: Iterable[Operation]) -> None:
-    """Removes constants, their conversions, tuples and projections that nothing uses, users first."""
-    passive = (ConstantOp, QnnConversionOp, TupleOp, TupleGetItemOp)
+def remove_unused(
+    ops: Iterable[Operation], folded: Collection[Operation | None] = frozenset()
+) -> None:
+    """Removes constants, what was folded, tuples and projections that nothing uses, users first."""
     for op in reversed(list(ops)):
-        if isinstance(op, passive) and not op.results[0].uses:
+        is_passive = op in folded or isinstance(op, ConstantOp | TupleOp | TupleGetItemOp)
+        if is_passive and not op.results[0].uses:
             op.detach()
             op.erase()
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, i1
 from xdsl.interpreter import Interpreter
-from xdsl.ir import Dialect, Operation, SSAValue
-from xdsl.traits import is_side_effect_free
-from xdsl.utils.exceptions import InterpretationError, PassFailedException
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.base import RelayOp
@@ -23,11 +22,6 @@ from xrelay.interpreters.relay import program_interpreter, relay_interpreter
 
 REPEATED_BYTES = 1 << 28
 """Constants that repeat one number are stored as one; as operands they may be up to this large."""
-_PARTIAL = (
-    *(arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp),
-    *(arith.CeilDivSIOp, arith.CeilDivUIOp, arith.FloorDivSIOp),
-)
-"""Arithmetic that has no result for some operands."""
 MOST_BYTES = 1 << 31
 """Larger results are left to the running program, whatever they are computed from."""
 
@@ -83,8 +77,11 @@ def held_bytes(value: Any) -> int:
     return held_elements(cast(Array, value)).nbytes
 
 
-def known_scalar(value: SSAValue) -> int | float | None:
-    """What a scalar of a program is that `arith` computes of constants, and of elements of these; None for others."""
+def known_scalar(value: SSAValue) -> int | None:
+    """
+    An integer that `arith` computes of constants, and of elements of these, as machine code would; None for others, and for what
+    does not fit in its type.
+    """
     known: dict[SSAValue, Any] = {}
     stack = [value]
     while stack:
@@ -96,35 +93,52 @@ def known_scalar(value: SSAValue) -> int | float | None:
             known[each] = constant_value(each)
             if known[each] is None:
                 return None  # Its elements did not come with the text.
-        elif not isinstance(op, Operation) or not _is_of_scalars(op):
+        elif not isinstance(op, _FOLDED) or not _is_integer(each.type):
             return None
         elif missing := [operand for operand in op.operands if operand not in known]:
             stack += missing
         else:
-            results = _scalars(op, tuple(known[operand] for operand in op.operands))
-            if results is None:
+            found = _integer(op, [known[operand] for operand in op.operands])
+            if found is None:
                 return None
-            known.update(zip(op.results, results, strict=True))
+            known[each] = found
     return known[value]
 
 
-def _scalars(op: Operation, operands: tuple[Any, ...]) -> Sequence[Any] | None:
-    """What an operation gives; None where it gives nothing, as for an element that is not there."""
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return (op.value.value.data,)
+_FOLDED = (
+    *(tensor.ExtractOp, arith.ConstantOp, arith.IndexCastOp, arith.CmpiOp, arith.SelectOp),
+    *(arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp),
+)
+"""What machine code computes of numbers. Predicates without signs, and results that wrap around, are left to that."""
+_EQUALITY, _SIGNED = 2, 6
+"""Predicates of `arith.cmpi` below are of equality, and also of numbers with signs, which bools have, too."""
+
+
+def _is_integer(type_: Attribute) -> bool:
+    return isinstance(type_, IntegerType | IndexType)
+
+
+def _is_plain(op: arith.CmpiOp) -> bool:
+    """Whether a comparison is that of the numbers as they are."""
+    return op.predicate.value.data < (_EQUALITY if op.lhs.type == i1 else _SIGNED)
+
+
+def _integer(op: Operation, operands: Sequence[Any]) -> int | None:
+    """What an operation gives; None for an element that is not there, and for what is left to machine code."""
+    type_ = op.results[0].type
+    width = type_.width.data if isinstance(type_, IntegerType) else 64
     if isinstance(op, tensor.ExtractOp):
         array, *indices = operands
-        is_there = all(0 <= i < length for i, length in zip(indices, array.shape, strict=True))
-        return (array[tuple(indices)].item(),) if is_there else None
-    try:
-        return program_interpreter(ModuleOp([])).run_op(op, operands)
-    except InterpretationError:
-        return None  # The interpreter knows no such operation.
-
-
-def _is_of_scalars(op: Operation) -> bool:
-    """Whether an operation computes a scalar, whatever its operands are."""
-    if isinstance(op, _PARTIAL):
-        return False
-    is_arithmetic = Dialect.split_name(op.name)[0] == arith.Arith.name
-    return isinstance(op, tensor.ExtractOp) or (is_arithmetic and is_side_effect_free(op))
+        if not all(0 <= i < length for i, length in zip(indices, array.shape, strict=True)):
+            return None
+        found = array[tuple(indices)].item()
+    elif isinstance(op, arith.ConstantOp):
+        assert isinstance(op.value, IntegerAttr)
+        found = op.value.value.data
+    elif isinstance(op, arith.CmpiOp) and not _is_plain(op):
+        return None
+    else:
+        (found,) = program_interpreter(ModuleOp([])).run_op(op, tuple(operands))
+    # A bool that is true is -1 in attributes.
+    number = int(found) & 1 if width == 1 else int(found)
+    return number if width == 1 or -(1 << width - 1) <= number < 1 << width - 1 else None

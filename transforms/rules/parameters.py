@@ -11,12 +11,13 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TupleType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.ports import Port, ports
-from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
+from xrelay.transforms.rules.tuples import take_fields
 
 
 def parameter_attributes(stated: Sequence[Port]) -> ArrayAttr[DictionaryAttr]:
@@ -70,25 +71,3 @@ def take_tuples_apart(function: func.FuncOp) -> bool:
     function.function_type = FunctionType.from_lists(block.arg_types, outputs.data)
     function.arg_attrs = parameter_attributes(inputs)
     return True
-
-
-def take_fields(op: TupleOp) -> None:
-    """Takes the fields of a tuple that is made here as they are, and removes it where nothing else uses it."""
-    for use in tuple(op.result.uses):
-        if isinstance(item := use.operation, TupleGetItemOp):
-            item.result.replace_all_uses_with(op.fields[item.index.value.data])
-            item.detach()
-            item.erase()
-    if not op.result.uses:
-        op.detach()
-        op.erase()
-
-
-def fields_of(value: SSAValue, ops: list[Operation]) -> list[SSAValue]:
-    """The fields of a tuple; operations that take them out of it are added to others."""
-    if isinstance(value.owner, TupleOp):
-        return list(value.owner.fields)
-    assert isinstance(value.type, TupleType)
-    items = [TupleGetItemOp(value, number) for number in range(len(value.type.types.data))]
-    ops += items
-    return [item.result for item in items]

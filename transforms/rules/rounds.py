@@ -37,7 +37,7 @@ from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.constants import constant_value
 from xrelay.runtime.staged import Carried, Loop
 from xrelay.transforms.rules.evaluating import known_scalar
-from xrelay.transforms.rules.parameters import fields_of, take_fields
+from xrelay.transforms.rules.tuples import fields_of, take_fields
 
 LOOPS = (scf.WhileOp, scf.ForOp)
 
@@ -88,7 +88,7 @@ def rotated(op: scf.WhileOp | scf.ForOp) -> scf.WhileOp | None:
     op.erase()
     if counted:
         loop.erase()
-    for each in (*ops, *results):
+    for each in reversed((*ops, *results)):  # Tuples before those that are their fields.
         if isinstance(each, TupleOp):
             take_fields(each)
     return made
@@ -102,9 +102,13 @@ def _is_rotated(op: scf.WhileOp) -> bool:
     return (
         end is test.first_op
         and tuple(end.operands) == tuple(test.args)
-        and isinstance(op.operands[0].owner, arith.ConstantOp | tensor.ExtractOp)
+        and (_is_constant(op.operands[0]) or tensor_of(op.operands[0]) is not None)
         and all(map(is_tensor_type, op.result_types))
     )
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, arith.ConstantOp)
 
 
 def _while_of(op: scf.ForOp) -> scf.WhileOp:
@@ -295,6 +299,13 @@ def _condition_name(
         return name
     kept = tensor_of(going)
     return None if kept is None else given_name(kept)
+
+
+def packed_number(value: SSAValue) -> tuple[SSAValue, list[Operation]]:
+    """An integer as it is read from a tensor of one element, and the operations that make and read this."""
+    ops: list[Operation] = []
+    (made,) = _tensors(value, ops)
+    return _unpacked(value.type, iter([made]), ops), ops
 
 
 def tensor_of(condition: SSAValue) -> SSAValue | None:

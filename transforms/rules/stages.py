@@ -10,9 +10,10 @@ about the shape (`relay.dyn.*`, `relay.arange`) begins the second one, where tha
 constants and on shapes alone. Of the rest the first computes what depends on none of these, the second what does.
 
 A `scf.if` whose branches have such operators, or give tensors of different shapes, is one of which the condition decides: once it is known, the
-branch that is taken is what the program does.
+branch that is taken is what the program does. A loop whose rounds have such operators, or carry tensors of sizes that only these find out, is a program of
+its own, which runs round by round (`rounds.py`); so are functions that call themselves last, which `recursion-to-loops` makes loops of.
 
-Leaves alone: programs without such operators, those with some in loops or in functions that call themselves, and those
+Leaves alone: programs without such operators, those with some in functions that call themselves and go on, and those
 that write to references which `promote-references` leaves.
 """
 
@@ -25,6 +26,8 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
+    IndexType,
+    IntegerType,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -37,6 +40,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph, symbols_used
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.ports import entry_function, input_names, ports
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
@@ -46,7 +50,7 @@ from xrelay.dialects.core.references import RefWriteOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.model_names import ONNX_NAME
-from xrelay.dialects.shapes import is_dynamic, is_tensor_type, tensor_type
+from xrelay.dialects.shapes import HasNoCode, is_dynamic, is_tensor_type, tensor_type
 from xrelay.dialects.sparse.coordinates import SparseFillEmptyRowsOp
 from xrelay.dialects.tensor.binary import EqualOp, LessOp
 from xrelay.dialects.tensor.creation import ArangeOp, OnesLikeOp
@@ -71,6 +75,7 @@ from xrelay.transforms.rules.rounds import (
     LOOPS,
     handed_over,
     is_ready,
+    packed_number,
     rotated,
     round_of,
     tensor_of,
@@ -150,7 +155,7 @@ def find_cut(module: ModuleOp, *, all_shapes: bool = False) -> Cut | None:
     if not any(map(_may_depend, walk(module))):
         return None
     module = copied(module)
-    take_tuples_apart(entry_function(module))
+    take_tuples_apart(entry_function(module))  # Where others call it, it keeps them.
     for each in (
         ToGraphNormalFormPass(),
         ExpandFunctionsPass(),
@@ -178,7 +183,10 @@ def find_cut(module: ModuleOp, *, all_shapes: bool = False) -> Cut | None:
         elif isinstance(op, LOOPS) and _decides(op, is_open):
             loop = rotated(op)
             if loop is None:
-                return None
+                raise HasNoCode(
+                    f"function '{name}': {operation_text(op)} has sizes that depend on data, and runs round by round, which "
+                    "carries tensors and integers, and tuples of these, nothing else (xrelay.interpret and --interpret run it)"
+                )
             deciding.add(loop)
             if all(is_ready(each, SHARED) for each in _used(loop)):
                 cut.loop = loop
@@ -382,6 +390,8 @@ class _Stages:
         needed = self._needed(value for value, _ in late.values())
         shared = self._shared(needed)
         taken = self._taken([*shared, *needed], ())
+        if self._handed_as_tensors(value for value in taken if value not in self.inputs):
+            return self.both()
         handed = [value for value in taken if value not in self.inputs]
         if not all(is_tensor_type(value.type) for value in handed):
             return None
@@ -391,7 +401,7 @@ class _Stages:
             value: name for name, (value, path) in kept.items() if not path and name not in own
         }
         self.handed = {value: results.get(value) or names.new("handed") for value in handed}
-        counts = {value: names.new("count") for value in bounded}
+        counts = {op.result: names.new("count") for op in self.cut.bounded}
         parts = {
             name: Part(counts[value])
             for value, name in [
@@ -404,6 +414,19 @@ class _Stages:
         if not late:
             return Stages(first, None, parts)
         return Stages(first, self._second(late, [*shared, *needed], taken), parts)
+
+    def _handed_as_tensors(self, values: Iterable[SSAValue]) -> bool:
+        """Makes tensors of integers among values that one program hands to the other. Returns whether there were any."""
+        found = [value for value in values if isinstance(value.type, IntegerType | IndexType)]
+        for value in found:
+            op = value.owner
+            assert isinstance(op, Operation)
+            uses = tuple(value.uses)
+            packed, ops = packed_number(value)
+            self.block.insert_ops_after(ops, op)
+            for use in uses:
+                use.operation.operands[use.index] = packed
+        return bool(found)
 
     def rounds(self, loop: scf.WhileOp) -> Stages[ModuleOp] | None:
         """A loop that needs nothing that is computed, and the program of all else."""

@@ -231,6 +231,9 @@ def test_the_condition_is_arithmetic(tmp_path: Path, rows: str, what: str) -> No
         ("%c = arith.constant true", True),
         ("%c = arith.constant false", False),
         ("%c = arith.cmpi sgt, %zero, %zero : i32", False),
+        ("%d = arith.constant 2147483647 : i32\n %c = arith.cmpi sge, %d, %zero : i32", True),
+        ("%d = arith.addi %1, %1 : index\n %c = arith.cmpi eq, %d, %1 : index", False),
+        ("%c = arith.xori %true, %true : i1", False),
         ("%d = arith.constant 3 : i32\n %c = arith.cmpi sgt, %d, %zero : i32", True),
     ],
 )
@@ -248,11 +251,13 @@ def test_the_condition_is_a_constant(tmp_path: Path, what: str, taken: bool) -> 
     "scalar",
     [
         "%d = arith.divsi %zero, %zero : i32\n %c = arith.cmpi sgt, %d, %zero : i32",
+        "%d = arith.constant -1 : i32\n %e = arith.shli %d, %d : i32\n %c = arith.cmpi sgt, %e, %zero : i32",
+        "%f = arith.constant 1.0 : f32\n %d = arith.addf %f, %f : f32\n %c = arith.cmpf ogt, %d, %f : f32",
         "%i = arith.constant 7 : index\n %d = tensor.extract %n[%i] : tensor<3xi32>\n %c = arith.cmpi sgt, %d, %zero : i32",
     ],
 )
-def test_a_condition_without_a_value_decides_nothing(tmp_path: Path, scalar: str) -> None:
-    """It is none that compiling may look at, and is refused or left to the program."""
+def test_a_condition_that_is_not_computed_is_refused(tmp_path: Path, scalar: str) -> None:
+    """What has no value, or none that code would compute in the same way."""
     path = tmp_path / "p.mlir"
     path.write_text(CONDITION.replace("ROWS", "4").replace("WHAT", scalar))
     with pytest.raises(DiagnosticException):

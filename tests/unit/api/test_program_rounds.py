@@ -1,5 +1,6 @@
 """Loops of the dialect, and functions that call themselves, whose rounds have sizes that depend on data, against the interpreter."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,100 @@ def test_rotated_loops_are_valid_programs() -> None:
             np.testing.assert_array_equal(array, wanted[name])
 
 
+BOUND = """func.func @main(%x: tensor<4xf32>, %n: tensor<i64>) -> tensor<?x1xi32> {
+  %none = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %m = tensor.extract %n[] : tensor<i64>
+  %e = arith.index_cast %m : i64 to index
+  %end = arith.addi %e, %one : index
+  %a = relay.argwhere %x : (tensor<4xf32>) -> tensor<?x1xi32>
+  %y = scf.for %i = %none to %end step %one iter_args(%b = %a) -> (tensor<?x1xi32>) {
+    %t = relay.tuple %b, %a : (tensor<?x1xi32>, tensor<?x1xi32>) -> tuple<tensor<?x1xi32>, tensor<?x1xi32>>
+    %c = relay.concatenate %t : (tuple<tensor<?x1xi32>, tensor<?x1xi32>>) -> tensor<?x1xi32>
+    scf.yield %c : tensor<?x1xi32>
+  }
+  return %y : tensor<?x1xi32>
+}
+"""
+CAPTURED = """func.func @main(%x: tensor<4xf32>, %n: tensor<3xi64>, %c: tensor<i1>) -> (tensor<?x1xi32>) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %a = tensor.extract %n[%0] : tensor<3xi64>
+  %b = tensor.extract %n[%1] : tensor<3xi64>
+  %s = arith.addi %a, %b : i64
+  %d = arith.cmpi slt, %a, %s : i64
+  %r = scf.if %d -> (tensor<?x1xi32>) {
+    %z = tensor.from_elements %s : tensor<i64>
+    %f = relay.cast %z {dtype = f32} : (tensor<i64>) -> tensor<f32>
+    %g = relay.subtract %x, %f : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    %y = relay.argwhere %g : (tensor<4xf32>) -> tensor<?x1xi32>
+    scf.yield %y : tensor<?x1xi32>
+  } else {
+    %y = relay.argwhere %x : (tensor<4xf32>) -> tensor<?x1xi32>
+    scf.yield %y : tensor<?x1xi32>
+  }
+  return %r : tensor<?x1xi32>
+}
+"""
+ELEMENT = """func.func @main(%x: tensor<2x2xf32>, %f: tensor<2xi1>) -> tensor<?x2xf32> {
+  %i = arith.constant 1 : index
+  %no = arith.constant false
+  %go = tensor.extract %f[%i] : tensor<2xi1>
+  %a = tensor.cast %x : tensor<2x2xf32> to tensor<?x2xf32>
+  %y = scf.while (%g = %go, %b = %a) : (i1, tensor<?x2xf32>) -> tensor<?x2xf32> {
+    scf.condition(%g) %b : tensor<?x2xf32>
+  } do {
+  ^bb0(%b: tensor<?x2xf32>):
+    %t = relay.tuple %b, %b : (tensor<?x2xf32>, tensor<?x2xf32>) -> tuple<tensor<?x2xf32>, tensor<?x2xf32>>
+    %k = relay.concatenate %t : (tuple<tensor<?x2xf32>, tensor<?x2xf32>>) -> tensor<?x2xf32>
+    scf.yield %no, %k : i1, tensor<?x2xf32>
+  }
+  return %y : tensor<?x2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs"),
+    [
+        (BOUND, [{"n": np.array(n, np.int64)} for n in (-1, 0, 4)]),
+        (
+            CAPTURED,
+            [{"n": np.array(n, np.int64), "c": np.array(True)} for n in ([1, 2, 0], [1, -2, 0])],
+        ),
+        (ELEMENT, [{"f": np.array(f)} for f in ([True, False], [False, True])]),
+    ],
+)
+def test_numbers_that_are_computed(tmp_path: Path, text: str, inputs: list[dict[str, Any]]) -> None:
+    """One program hands them to the next: the end of a loop, what a branch uses, an element as the first condition."""
+    path = program(tmp_path, text)
+    model = xrelay.compile(path, cache=False)
+    x = numbers(2, 2) if "2x2xf32" in text else np.array([0, 1, 3, -1], np.float32)
+    for each in inputs:
+        check(path, model, {"x": x, **each})
+
+
+def test_threads_make_stages_once(tmp_path: Path) -> None:
+    path = program(tmp_path, GROWS.replace("ROWS", "?"))
+    model = xrelay.compile(path, cache=False)
+    given = [{"x": numbers(length, 3), "n": np.array(2, np.int32)} for length in range(2, 8)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(model.run, given))
+    for inputs, outputs in zip(given, found, strict=True):
+        for name, array in xrelay.interpret(path, inputs).items():
+            np.testing.assert_allclose(outputs[name], array, rtol=1e-5)
+    programs = {id(each.model) for each in model.specialisations}
+    model.run({"x": numbers(9, 3), "n": np.array(2, np.int32)})
+    assert programs <= {id(each.model) for each in model.specialisations}
+
+
+def test_limits_hold_for_stages_of_all_shapes(tmp_path: Path) -> None:
+    """A program that is too large for others' models is none of the caller's who asks for it."""
+    path = program(tmp_path, GROWS.replace("ROWS", "?"))
+    with pytest.raises(DiagnosticException, match="limit"):
+        xrelay.compile(path, cache=False, max_nodes=3)
+
+
 def test_loops_of_what_is_no_tensor_are_refused(tmp_path: Path) -> None:
     """Floats are carried as tensors in Relay; a loop of the text that carries a number of them says so."""
     text = """
@@ -264,5 +359,5 @@ func.func @main(%x: tensor<4xf32>) -> tensor<?x1xi32> {
   return %y#0 : tensor<?x1xi32>
 }
 """
-    with pytest.raises(DiagnosticException, match="interpret"):
+    with pytest.raises(DiagnosticException, match=r"scf.for .*carries tensors and integers"):
         xrelay.compile(program(tmp_path, text), cache=False).run({"x": numbers(4)})

@@ -13,12 +13,14 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, save
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
+from xdsl.rewriter import Rewriter
 
-from xrelay.backends.base import Array, Backend, CompiledRegion, No, RegionOptions, Support
+from xrelay.backends.base import Array, Backend, CompiledRegion, No, RegionOptions, Support, Yes
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.onnx_original import OnnxPart, fill_weights
 from xrelay.backends.regions import nested
 from xrelay.compiler import read_model
+from xrelay.dialects.tensor.unary import NegativeOp, ReluOp
 from xrelay.engines import Engines
 from xrelay.finalists import planned_model
 from xrelay.interpreters.arrays import arrays_in
@@ -477,3 +479,58 @@ def crossings(plan: Mapping[str, Any]) -> int:
     """The borders of a chain of regions that begins at the host."""
     engines = ["host", *(r["engine"] for r in plan["regions"] if r["engine"] != "host")]
     return sum(a != b for a, b in pairwise(engines))
+
+
+def scaled() -> ModelProto:
+    """A convolution whose weights are computed of quantised ones."""
+    return model(
+        [
+            node("DequantizeLinear", "w scale wzero", "wd"),
+            node("Mul", "wd factor", "wm"),
+            node("Transpose", "wm", "wt", perm=[1, 0, 2, 3]),
+            node("Conv", "x wt", "c", pads=[1, 1, 1, 1]),
+            node("Relu", "c", "y"),
+        ],
+        [("x", [1, 3, 6, 6])],
+        "y",
+        scale=np.float32(0.02),
+        wzero=np.int8(0),
+        factor=np.float32(0.3),
+        w=weights("int8", 3, 4, 3, 3),
+    )
+
+
+@pytest.mark.parametrize("kind", [Floats, FloatsOnly])
+def test_what_is_computed_of_quantised_weights_goes_along(kind: type[Floats]) -> None:
+    """Nothing of it is computed at each run."""
+    found = compile_partitioned(scaled(), None, CompileOptions(), [kind()])
+    assert [(each.backend, len(each.reads)) for each in found.steps] == [(kind.name, 1)]
+    (got,) = found.run(inputs_of(scaled())).values()
+    np.testing.assert_allclose(got, expected(scaled())[0], rtol=1e-4, atol=1e-5)
+
+
+class Lowering(Backend):
+    """An engine that rewrites its parts: relu becomes negative, so that one sees it."""
+
+    name = "lowering"
+
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        return Yes() if isinstance(op, ReluOp) else No("it is no relu")
+
+    def lower(self, module: ModuleOp) -> bool:
+        for op in [each for each in module.walk() if isinstance(each, ReluOp)]:
+            Rewriter.replace_op(op, NegativeOp(op.operands[0]))
+        return True
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+        raise AssertionError("it is lowered")
+
+
+def test_engines_that_lower_stand_beside_others() -> None:
+    """What they made of their parts is run, whatever the engine beside them takes."""
+    (before,) = expected(scaled())
+    for engines in ([Lowering(), Floats()], [Lowering(), FloatsOnly()], [Lowering()]):
+        found = compile_partitioned(scaled(), None, CompileOptions(), engines)
+        (got,) = found.run(inputs_of(scaled())).values()
+        assert (got <= 0).any() and (got > 0).any(), "a relu has one of these"
+        np.testing.assert_allclose(np.maximum(-got, 0), before, rtol=1e-4, atol=1e-5)
