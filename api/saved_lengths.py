@@ -99,13 +99,13 @@ def compile_many(
 def require_lengths_alone(unknown: UnknownDimensions) -> None:
     """Raises OptionError where more than lengths is open, or sizes depend on data."""
     if unknown.many:
-        of = (
+        cause = (
             f"the elements of {few(map(repr, unknown.values))}, which are data,"
             if unknown.values
             else "data,"
         )
         raise OptionError(
-            f"sizes depend on {of} so that the model is several programs in stages; these are neither saved nor shown: "
+            f"sizes depend on {cause} so that the model is several programs in stages; these are neither saved nor shown: "
             "xrelay.compile and `xrelay run` run them"
         )
     left = [each for each in unknown.inputs if each.dims is None or each.name in unknown.values]

@@ -162,7 +162,7 @@ class StagesOfElements:
 _Elements: TypeAlias = frozenset[tuple[str, InputValue]]
 
 
-def _elements(shapes: Mapping[str, Known]) -> _Elements:
+def _elements(shapes: Shapes | Mapping[str, Known]) -> _Elements:
     """The inputs whose elements are known, and these."""
     return frozenset((name, each) for name, each in shapes.items() if isinstance(each, InputValue))
 

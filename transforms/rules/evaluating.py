@@ -126,7 +126,7 @@ def _is_plain(op: arith.CmpiOp) -> bool:
 def _integer(op: Operation, operands: Sequence[Any]) -> int | None:
     """What an operation gives; None for an element that is not there, and for what is left to machine code."""
     type_ = op.results[0].type
-    width = type_.width.data if isinstance(type_, IntegerType) else 64
+    width = type_.bitwidth if isinstance(type_, IntegerType) else 64
     if isinstance(op, tensor.ExtractOp):
         array, *indices = operands
         if not all(0 <= i < length for i, length in zip(indices, array.shape, strict=True)):

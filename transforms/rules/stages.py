@@ -401,7 +401,7 @@ class _Stages:
             value: name for name, (value, path) in kept.items() if not path and name not in own
         }
         self.handed = {value: results.get(value) or names.new("handed") for value in handed}
-        counts = {op.result: names.new("count") for op in self.cut.bounded}
+        counts: dict[SSAValue, str] = {op.result: names.new("count") for op in self.cut.bounded}
         parts = {
             name: Part(counts[value])
             for value, name in [
