@@ -27,7 +27,8 @@ from xrelay.runtime.signature import (
 )
 from xrelay.runtime.staged import AnyModel, Repeated, Rounds, StagedModel, Stages
 from xrelay.specialise import described, require_known_inputs
-from xrelay.transforms.rules.stages import UnknownSizes, find_cut
+from xrelay.transforms.rules.cutting import find_cut
+from xrelay.transforms.rules.stages import UnknownSizes
 from xrelay.transforms.rules.stages import stages as stages_of
 
 if TYPE_CHECKING:

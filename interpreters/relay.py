@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import func, tensor
+from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TupleType
 from xdsl.interpreter import (
     Interpreter,
@@ -176,6 +176,8 @@ class RelayInterpreter(Interpreter):
         return results
 
     def _run(self, op: Operation, inputs: PythonValues) -> OpImplResult:
+        if isinstance(op, scf.ForOp) and inputs[2] < 1:
+            raise InterpretationError(f"scf.for: its step is {inputs[2]}, expected 1 or more")
         try:
             return super()._run_op(op, inputs)
         except MemoryError as error:

@@ -47,7 +47,7 @@ logger = logging.getLogger("xrelay.lengths")
 MOST_PROGRAMS = 32
 """How many static programs a model keeps."""
 MOST_LENGTHS = 1024
-"""For how many combinations it knows which program for many lengths serves them: these share code and workspaces."""
+"""For how many combinations it knows, at most, which program for many lengths serves them: these share code and workspaces."""
 MOST_COUNTED = 1024
 """Of how many combinations of lengths calls are counted."""
 MOST_BYTES = 4 << 30
@@ -485,8 +485,10 @@ class DynamicModel:
             if future.done() and future.exception() is None
         ]
         shared = [key for key, kept in ready if kept.serves_others and key != newest]
-        for key in shared[: max(0, len(shared) - MOST_LENGTHS)]:
-            del self._programs[key]
+        if len(shared) >= MOST_LENGTHS:
+            # Many at once: whoever meets more lengths than that would look at all of them for each.
+            for key in shared[: len(shared) - MOST_LENGTHS // 2]:
+                del self._programs[key]
         alone = [(key, kept.bytes) for key, kept in ready if not kept.serves_others]
         count, size = len(alone), sum(size for _, size in alone)
         for key, bytes_of_one in alone:

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from xdsl.dialects import scf
+from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter
@@ -35,6 +35,7 @@ from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.shapes import is_dynamic
 from xrelay.transforms.fold_constant import FoldBranch, FoldingPass, FoldOperator, taken_branch
 from xrelay.transforms.infer_type import TypeInference
+from xrelay.transforms.rules.loop_types import LOOPS, carries_open
 from xrelay.transforms.rules.rewriting import erase_unused
 
 
@@ -80,11 +81,13 @@ class DynamicToStaticPass(FoldingPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         evaluator = self.evaluator()
-        if any(isinstance(each, DynamicOp) or _joins_shapes(each) for each in walk(op)):
+        if any(isinstance(each, DynamicOp) or _leaves_open(each) for each in walk(op)):
             fold = FoldOperator(evaluator)
             ShapeResolution(op, fold).run()
 
 
-def _joins_shapes(op: Operation) -> bool:
-    """Whether the branches of a conditional give different shapes."""
-    return isinstance(op, scf.IfOp) and any(map(is_dynamic, op.result_types))
+def _leaves_open(op: Operation) -> bool:
+    """Whether branches give different shapes, or a loop or a cast states less than what there is."""
+    if isinstance(op, LOOPS):
+        return carries_open(op)
+    return isinstance(op, scf.IfOp | tensor.CastOp) and any(map(is_dynamic, op.result_types))

@@ -7,11 +7,11 @@
 
 Unknown dimensions are replaced by known ones, and types that are not stated (`none`) by the inferred
 ones: of operators, `relay.fused` and `relay.composite` (parameters and results), function values, the
-results of `scf.if` and `relay.match`, calls, and the results of functions. What a program states
+results of `scf.if` and `relay.match`, what `scf.for` and `scf.while` carry, calls, and the results of functions. What a program states
 is kept where inference knows less. Parameters of functions of the module stay as they are.
 
 An operation of another dialect, or a call, that uses a value whose type became more precise gets it
-through a `tensor.cast` to the type that it had.
+through a `tensor.cast` to the type that it had; operators take what is in front of such a cast.
 
 Source: Relay's InferType.
 """
@@ -24,7 +24,7 @@ from typing import cast
 from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import FunctionType, ModuleOp, NoneType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.dependencies import operations_for
@@ -35,9 +35,18 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import ConstructOp, MatchOp, pattern_variables
 from xrelay.dialects.core.functional import ClosureOp, FnType, ForallType, values_from_outside
-from xrelay.dialects.core.values import CalledBodyOp, YieldOp
+from xrelay.dialects.core.values import CalledBodyOp, TupleOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.type_relations import joined, refined
+from xrelay.transforms.rules.loop_types import (
+    LOOPS,
+    Loop,
+    carries_open,
+    casted,
+    precise,
+    precise_loop,
+    start_types,
+)
 
 TYPED_BY_OPERANDS = (
     CalledBodyOp,
@@ -78,6 +87,28 @@ def infer_type_local(value: SSAValue) -> Attribute:
     return known[value].type
 
 
+MOST_TRIES = 1000
+"""How many loops of open dimensions are looked at."""
+
+
+def _is_typed_by_operands(op: Operation) -> bool:
+    """Whether operands of an operation may become more precise; what ends a round has the types that the loop states."""
+    ends_round = isinstance(op, scf.YieldOp) and isinstance(op.parent_op(), LOOPS)
+    return isinstance(op, TYPED_BY_OPERANDS) and not ends_round
+
+
+def _is_stated(op: TupleOp) -> bool:
+    """Whether something uses a tuple, or one that it is a field of, in the type that it has."""
+    stack: list[Operation] = [op]
+    while stack:
+        for use in stack.pop().results[0].uses:
+            if not _is_typed_by_operands(use.operation):
+                return True
+            if isinstance(use.operation, TupleOp):
+                stack.append(use.operation)
+    return False
+
+
 @dataclass(frozen=True)
 class InferTypePass(RelayPass):
     """States the most precise types."""
@@ -99,6 +130,8 @@ class TypeInference:
         }
         self.symbols = Symbols()
         self.changed = False
+        self.tried: dict[Operation, list[Attribute]] = {}
+        """The types that loops of open dimensions start with, for which it was tried whether they hold in all rounds."""
 
     def run(self) -> None:
         """
@@ -159,6 +192,9 @@ class TypeInference:
         pending: list[tuple[Operation, bool]] = [(op, False) for op in reversed(list(block.ops))]
         while pending:
             op, inside_done = pending.pop()
+            if inside_done and isinstance(op, LOOPS):
+                self.settle_loop(op)
+                continue
             if op.regions and not inside_done:
                 self.enter(op)
                 pending.append((op, True))
@@ -168,8 +204,40 @@ class TypeInference:
                 continue
             self.settle(op)
 
+    def settle_loop(self, op: Loop) -> None:
+        """States the types that a loop carries, once those that it starts with are known."""
+        # Loops in loops are inferred with each try of those around them.
+        if not carries_open(op) or len(self.tried) >= MOST_TRIES:
+            return
+        types = start_types(op)
+        if self.tried.get(op) == types:
+            return
+        self.tried[op] = types
+        changed = self.changed
+        made = precise_loop(op, types, self.infer_block, self.refine)
+        self.changed = changed or made is not None
+
+    def infer_block(self, block: Block) -> None:
+        """Infers the types in a block until nothing becomes more precise."""
+        self.changed = True
+        while self.changed:
+            self.changed = False
+            self.sweep(block)
+
+    def take_precise(self, op: Operation) -> None:
+        """Gives an operator what is in front of casts that make a secret of dimensions, which some tuples are made for."""
+        if isinstance(op, TupleOp) and _is_stated(op):
+            return
+        for number, operand in enumerate(op.operands):
+            source = precise(operand)
+            if source is not operand:
+                op.operands[number] = source
+                self.changed = True
+
     def settle(self, op: Operation) -> None:
         """States the types of an operation's results, once those of its operands are known."""
+        if isinstance(op, RelayOp | func.ReturnOp):
+            self.take_precise(op)
         types = self.result_types(op)
         if types is not None:
             for result, type_ in zip(op.results, types, strict=True):
@@ -252,17 +320,15 @@ class TypeInference:
         new = Rewriter.replace_value_with_new_type(value, type_)
         for use in tuple(new.uses):
             user = use.operation
-            if isinstance(user, TYPED_BY_OPERANDS) and not isinstance(user, func.CallOp):
+            if _is_typed_by_operands(user):
                 continue
-            if is_tensor_type(type_) and is_tensor_type(stated):
-                if isinstance(user, tensor.ExtractOp):
-                    continue
-                cast_op = tensor.CastOp(new, stated)
-                block = user.parent
-                assert block is not None
-                block.insert_op_before(cast_op, user)
-                user.operands[use.index] = cast_op.dest
-            else:
+            if isinstance(user, tensor.ExtractOp) and is_tensor_type(type_):
+                continue
+            ops: list[Operation] = []
+            source = casted(new, stated, ops)
+            if source is None:
                 raise PassFailedException(
                     f"{operation_text(op)}: its type becomes {type_}, but {user.name} uses it as {stated}"
                 )
+            Rewriter.insert_op(ops, InsertPoint.before(user))
+            user.operands[use.index] = source

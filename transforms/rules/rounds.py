@@ -39,8 +39,6 @@ from xrelay.runtime.staged import Carried, Loop
 from xrelay.transforms.rules.evaluating import known_scalar
 from xrelay.transforms.rules.tuples import fields_of, take_fields
 
-LOOPS = (scf.WhileOp, scf.ForOp)
-
 
 def rotated(op: scf.WhileOp | scf.ForOp) -> scf.WhileOp | None:
     """

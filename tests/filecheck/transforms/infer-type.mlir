@@ -108,3 +108,23 @@ func.func private @any(tensor<?xf32>) -> tensor<?xf32>
 // CHECK-NEXT:   "test.op"(%[[C0]]) : (tensor<?xf32>) -> ()
 // CHECK-NEXT:   %[[C1:\w+]] = tensor.cast %[[V]] : tensor<2xf32> to tensor<?xf32>
 // CHECK-NEXT:   %{{.*}} = func.call @any(%[[C1]]) : (tensor<?xf32>) -> tensor<?xf32>
+
+// A loop carries what it starts with, where rounds give the same.
+func.func @loops(%x: tensor<2xf32>, %n: index) -> (tensor<?xf32>, tensor<?xf32>) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %a = tensor.cast %x : tensor<2xf32> to tensor<?xf32>
+  %r:2 = scf.for %i = %0 to %n step %1 iter_args(%b = %a, %c = %a) -> (tensor<?xf32>, tensor<?xf32>) {
+    %d = relay.exp %b : (tensor<?xf32>) -> tensor<?xf32>
+    %t = relay.tuple %c, %d : (tensor<?xf32>, tensor<?xf32>) -> tuple<tensor<?xf32>, tensor<?xf32>>
+    %e = relay.concatenate %t : (tuple<tensor<?xf32>, tensor<?xf32>>) -> tensor<?xf32>
+    scf.yield %d, %e : tensor<?xf32>, tensor<?xf32>
+  }
+  func.return %r#0, %r#1 : tensor<?xf32>, tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @loops(
+// CHECK-SAME:    -> (tensor<2xf32>, tensor<?xf32>)
+// CHECK:        scf.for {{.*}} -> (tensor<2xf32>, tensor<?xf32>) {
+// CHECK-NEXT:     %[[D:.*]] = relay.exp %{{.*}} : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK:          scf.yield %[[D]], %{{.*}} : tensor<2xf32>, tensor<?xf32>
