@@ -104,6 +104,23 @@ CHANGED: dict[str, tuple[str, str, str]] = {
             f"%r = relay.negative %x : ({T}) -> {T}",
         ),
     ),
+    "a tuple that others take as it was stated": (
+        "infer-type",
+        main(
+            f"%y = relay.negative %x : ({T}) -> tensor<?xf32>",
+            "%t = relay.tuple %y : (tensor<?xf32>) -> tuple<tensor<?xf32>>",
+            '"test.op"(%t) : (tuple<tensor<?xf32>>) -> ()',
+            returned="%x",
+        ),
+        main(
+            f"%y = relay.negative %x : ({T}) -> {T}",
+            f"%t = relay.tuple %y : ({T}) -> tuple<{T}>",
+            f"%c = tensor.cast %y : {T} to tensor<?xf32>",
+            "%u = relay.tuple %c : (tensor<?xf32>) -> tuple<tensor<?xf32>>",
+            '"test.op"(%u) : (tuple<tensor<?xf32>>) -> ()',
+            returned="%x",
+        ),
+    ),
     "a recursive literal for a compiler": (
         "outline-compiler-functions{compiler=a}",
         main(
@@ -301,12 +318,16 @@ def test_programs(name: str) -> None:
         (
             "infer-type",
             main(
-                f"%y = relay.negative %x : ({T}) -> tensor<?xf32>",
-                "%t = relay.tuple %y : (tensor<?xf32>) -> tuple<tensor<?xf32>>",
-                '"test.op"(%t) : (tuple<tensor<?xf32>>) -> ()',
+                f"""%f = relay.closure : !relay.fn<({T}) -> tensor<?xf32>> {{
+                ^bb0(%a: {T}):
+                  %y = relay.negative %a : ({T}) -> tensor<?xf32>
+                  relay.yield %y : tensor<?xf32>
+                }}""",
+                f'"test.op"(%f) : (!relay.fn<({T}) -> tensor<?xf32>>) -> ()',
                 returned="%x",
             ),
-            "relay.tuple %t: its type becomes tuple<tensor<2xf32>>, but test.op uses it as tuple<tensor<?xf32>>",
+            f"relay.closure %f: its type becomes {SAME}, "
+            f"but test.op uses it as !relay.fn<({T}) -> tensor<?xf32>>",
         ),
     ],
 )
