@@ -438,6 +438,7 @@ def signature_of(
         None if scope is None else open_lengths(program, scope, options.layouts.capacities),
         program.most_calls,
         program.is_shared,
+        program.failures,
     )
 
 

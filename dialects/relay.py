@@ -10,6 +10,7 @@ from xrelay.dialects.conv.winograd import WINOGRAD_OPS
 from xrelay.dialects.core.adt import ADT_ATTRS, ADT_OPS
 from xrelay.dialects.core.annotation import ANNOTATION_OPS
 from xrelay.dialects.core.device import DEVICE_ATTRS, DEVICE_OPS
+from xrelay.dialects.core.failure import FAILURE_OPS
 from xrelay.dialects.core.functional import FUNCTIONAL_ATTRS, FUNCTIONAL_OPS
 from xrelay.dialects.core.memory import MEMORY_OPS
 from xrelay.dialects.core.references import REFERENCE_OPS, RefType
@@ -61,6 +62,7 @@ Relay = Dialect(
     "relay",
     [
         *CORE_OPS,
+        *FAILURE_OPS,
         *REFERENCE_OPS,
         *FUNCTIONAL_OPS,
         *ADT_OPS,

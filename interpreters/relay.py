@@ -38,6 +38,7 @@ from xrelay.interpreters.conv.winograd import WinogradFunctions
 from xrelay.interpreters.core.adt import AdtFunctions
 from xrelay.interpreters.core.annotation import AnnotationFunctions
 from xrelay.interpreters.core.device import DeviceFunctions
+from xrelay.interpreters.core.failure import FailureFunctions
 from xrelay.interpreters.core.functional import FunctionalFunctions
 from xrelay.interpreters.core.memory import MemoryFunctions
 from xrelay.interpreters.core.references import Cell, ReferenceFunctions
@@ -120,6 +121,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     ConvGradientFunctions,
     AdaptivePoolFunctions,
     ReductionFunctions,
+    FailureFunctions,
     ReferenceFunctions,
     RegionFunctions,
     ReshapeFunctions,

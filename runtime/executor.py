@@ -21,7 +21,7 @@ import numpy.typing as npt
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.machine import Address
 from xrelay.runtime.memory import Array, address_of, addresses
-from xrelay.runtime.signature import TOO_DEEP, Signature
+from xrelay.runtime.signature import FAILURE, FIRST_FAILURE, TOO_DEEP, Signature
 
 ALIGNMENT = 64
 
@@ -161,6 +161,7 @@ class Executor:
         self._stamp_count = len(signature.steps) + 1
         self._loops = signature.loops
         self._most_calls = signature.most_calls
+        self._failures = signature.failures
         self._constants = constants
         self._owner = owner
         self._lengths: npt.NDArray[np.int64] | None = None
@@ -191,7 +192,8 @@ class Executor:
         there are steps, get the nanoseconds of the monotonic clock at the start, and those that each step
         takes; only a model that is compiled for profiling writes them.
 
-        Raises ModelError when the system refuses to start the threads, and for functions that call themselves too deep.
+        Raises ModelError when the system refuses to start the threads, for functions that call themselves too deep,
+        and for programs that end with a failure.
         """
         place = self._pool.take(self._workspace_bytes)
         try:
@@ -212,14 +214,22 @@ class Executor:
                 _run_interruptibly(partial(run, *addresses), place.workspace)
             else:
                 run(*addresses)
-            if self._most_calls and place.workspace[TOO_DEEP : TOO_DEEP + 8].view(np.int64)[0]:
-                raise ModelError(
-                    f"model '{self._pool.name}': its functions call themselves more than {self._most_calls} calls deep"
-                )
+            if self._most_calls or self._failures:
+                self._require_results(int(place.workspace[FAILURE : FAILURE + 8].view(np.int64)[0]))
         finally:
             if stamps is not None and place.team is not None:
                 self._team_stamps(place.team, None)
             self._pool.places.append(place)
+
+    def _require_results(self, failure: int) -> None:
+        """Raises ModelError for a run that has ended without results, with what it says of that."""
+        if failure == TOO_DEEP:
+            raise ModelError(
+                f"model '{self._pool.name}': its functions call themselves more than {self._most_calls} calls deep"
+            )
+        if failure:
+            message = self._failures[failure - FIRST_FAILURE]
+            raise ModelError(f"model '{self._pool.name}': {message}")
 
 
 class Binding:

@@ -1,7 +1,7 @@
 """The C interface of saved models."""
 
 from xrelay.runtime.machine import TILES
-from xrelay.runtime.signature import TOO_DEEP, Signature, TensorSpec
+from xrelay.runtime.signature import FAILURE, FIRST_FAILURE, TOO_DEEP, Signature, TensorSpec
 
 
 def c_header(signature: Signature, digest: str) -> str:
@@ -16,7 +16,7 @@ def c_header(signature: Signature, digest: str) -> str:
         " * between calls that run at the same time.\n"
         " *\n"
         f"{_listing('inputs', signature.inputs)}{_listing('outputs', signature.outputs)}"
-        f"{_calls_note(signature) if signature.most_calls else ''}"
+        f"{_failure_note(signature) if signature.most_calls or signature.failures else ''}"
         f"{TILES_NOTE * (TILES in signature.features)}"
         " */\n"
         f"#ifndef {guard}\n#define {guard}\n\n"
@@ -53,13 +53,26 @@ TILES_NOTE = (
 """What it says of a model for processors that have them."""
 
 
-def _calls_note(signature: Signature) -> str:
-    """What it says of a model whose functions call themselves."""
+def _failure_note(signature: Signature) -> str:
+    """What it says of a model that may end without results."""
+    reasons = [
+        f"{number}: {_in_comment(message)}"
+        for number, message in enumerate(signature.failures, FIRST_FAILURE)
+    ]
+    if signature.most_calls:
+        deep = f"its functions have called themselves more than {signature.most_calls} calls deep"
+        reasons.insert(0, f"{TOO_DEEP}: {deep}")
+    lines = "".join(f" *   {reason}\n" for reason in reasons)
     return (
         " *\n"
-        f" * Afterwards ((const long long *)workspace)[{TOO_DEEP // 8}] is 1 where functions of the model have\n"
-        f" * called themselves more than {signature.most_calls} calls deep: there are no results then.\n"
+        f" * Afterwards ((const long long *)workspace)[{FAILURE // 8}] is 0, or there are no results, and it says why:\n"
+        f"{lines}"
     )
+
+
+def _in_comment(text: str) -> str:
+    """Text that may stand in a comment of C, in a line."""
+    return " ".join(text.split()).replace("*/", "* /")
 
 
 def _team_functions(signature: Signature) -> str:

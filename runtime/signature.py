@@ -16,8 +16,12 @@ from xrelay.runtime.lengths import KnownLengths, OpenLengths
 from xrelay.runtime.support import MAX_THREADS
 
 FORMAT_VERSION = 4
-TOO_DEEP = 56
-"""The byte of the workspace of a program with calls where 64 bits are 1 after a run with too many in each other."""
+FAILURE = 56
+"""The byte of the workspace of a program with calls or failures where 64 bits say after a run why there are no results."""
+TOO_DEEP = 1
+"""What they are when too many calls were in each other."""
+FIRST_FAILURE = 2
+"""What they are when the program ended with the first of its failures; 0 when it did not."""
 
 Dimension: TypeAlias = int | str
 """A length, or the name of an unknown one, "" when it has none."""
@@ -229,10 +233,12 @@ class Signature:
     lengths: OpenLengths | None = None
     """What code for many lengths finds out when it is called: shapes and sizes are those of the first call then."""
     most_calls: int = 0
-    """How many calls may be within each other in code with functions that call themselves, which says at TOO_DEEP of a
+    """How many calls may be within each other in code with functions that call themselves, which says at FAILURE of a
     run without results that they were more; 0 where there are none."""
     is_shared: bool = True
     """Whether its threads share a step: else the first one does all, and the others are not woken."""
+    failures: tuple[str, ...] = ()
+    """The messages that the code may end with, which says at FAILURE of a run without results which one it is."""
 
     def __str__(self) -> str:
         """The interface in one line."""
@@ -296,6 +302,7 @@ class Signature:
                 **({} if self.lengths is None else {"lengths": self.lengths.to_data()}),
                 **({"most_calls": self.most_calls} if self.most_calls else {}),
                 **({} if self.is_shared else {"is_shared": False}),
+                **({"failures": self.failures} if self.failures else {}),
             }
         )
 
@@ -338,11 +345,14 @@ class Signature:
             _lengths(given.data.get("lengths")),
             given.number("most_calls") if "most_calls" in given.data else 0,
             checked("'is_shared'", given.data.get("is_shared", True), bool),
+            tuple(checked("a failure", each, str) for each in given.listed("failures"))
+            if "failures" in given.data
+            else (),
         )
         for what, specs in (("inputs", signature.inputs), ("outputs", signature.outputs)):
             if len({spec.name for spec in specs}) < len(specs):
                 raise damage(f"two {what} have the same name")
-        if signature.outputs and not signature.steps:
+        if signature.outputs and not signature.steps and not signature.failures:
             raise damage("it has outputs, and no steps that compute them")
         return signature
 

@@ -57,6 +57,7 @@ PASSES = {
     "xrelay.transforms.functional": (
         "capture-post-dfs-index-in-spans",
         "check-exhaustiveness",
+        "data-types-to-tensors",
         "defunctionalization",
         "eta-expand",
         "expand-functions",
@@ -64,6 +65,7 @@ PASSES = {
         "inline-closures",
         "lambda-lift",
         "lazy-gradient-init",
+        "merge-tail-calls",
         "outline-closures",
         "partial-eval",
         "recursion-to-loops",
@@ -71,6 +73,7 @@ PASSES = {
         "to-basic-block-normal-form",
         "to-cps",
         "to-graph-normal-form",
+        "to-tail-calls",
         "un-cps",
     ),
     "xrelay.transforms.layout": ("alter-op-layout", "convert-layout", "layout-rewrite"),

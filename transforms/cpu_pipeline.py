@@ -92,7 +92,7 @@ def _operators_with_kernels(widened: Sequence[str]) -> tuple[RelayPass, ...]:
         # `let` of Relay programs only names values; patterns of several operators look through none.
         ToGraphNormalFormPass(),
         # Code is generated for one function and those that call themselves, without functions as values.
-        ExpandFunctionsPass(),
+        ExpandFunctionsPass(strict=True),
         # Code is generated for known shapes.
         DynamicToStaticPass(),
         # 1. Nothing later looks at what has no effect (unused statistics, masks of dropout).

@@ -26,6 +26,7 @@ from xrelay.dialects.conv.winograd import (
     ContribConv3DWinogradWithoutWeightTransformOp,
 )
 from xrelay.dialects.core.adt import ADT_OPS
+from xrelay.dialects.core.failure import FAILURE_OPS
 from xrelay.dialects.core.functional import FUNCTIONAL_OPS, GlobalVarOp
 from xrelay.dialects.core.references import REFERENCE_OPS
 from xrelay.dialects.core.values import (
@@ -44,7 +45,7 @@ from xrelay.dialects.qnn.products import QnnProductOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.layout import Layout
 
-LANGUAGE = (*ADT_OPS, *CORE_OPS, *REFERENCE_OPS, *FUNCTIONAL_OPS)
+LANGUAGE = (*ADT_OPS, *CORE_OPS, *FAILURE_OPS, *REFERENCE_OPS, *FUNCTIONAL_OPS)
 """Operations that are no operators in Relay."""
 
 

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, Region
 
 from xrelay.lowering.emit.context import BARRIER, NEXT_TASK
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE
-from xrelay.lowering.program.steps import Node, is_call, may_last, within
+from xrelay.lowering.program.steps import Node, may_fail, may_last, within
 from xrelay.lowering.program.storage import Storage
 from xrelay.lowering.program.writer import POLL, STAMP, STAMP_ALONE, Frame, FunctionWriter
 
@@ -32,8 +32,9 @@ def write_entry(
     """
     block = _block(_ARGUMENTS)
     writer = FunctionWriter(block, frame, threads, profile, lengths, most_calls=most_calls)
-    if any(map(may_last, within(nodes))):
-        writer.begin_polling(calls=any(is_call(node) for node in within(nodes)))
+    fails = any(map(may_fail, within(nodes)))
+    if fails or any(map(may_last, within(nodes))):
+        writer.begin_polling(may_fail=fails)
     if profile:
         writer.stamp(0)
     writer.nodes(nodes)

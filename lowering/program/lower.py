@@ -12,6 +12,7 @@ from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.branches import passed_on
 from xrelay.dialects.core.annotation import AnnotationOp
+from xrelay.dialects.core.failure import FailOp
 from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.dialects.core.values import (
     CompositeOp,
@@ -46,6 +47,7 @@ from xrelay.lowering.program.steps import (
     COPY,
     Branch,
     Call,
+    Fail,
     Load,
     Loop,
     Node,
@@ -84,6 +86,8 @@ class Lowering:
     """How many functions have each name, up to a number at its end, less one."""
     functions: Mapping[str, str] = field(default_factory=dict[str, str])
     """What the functions are called that are called by functions."""
+    failures: dict[str, int] = field(default_factory=dict[str, int])
+    """The messages that the program may end with, with their numbers."""
 
     def run(self, function: func.FuncOp) -> None:
         """Lowers a function: its operations, and copies of results that are not where they belong."""
@@ -115,6 +119,10 @@ class Lowering:
                 count = len(value_types(op.value.type))
                 cell = tuple(self.places.locate((op.ref, i)) for i in range(count))
                 self.copy_leaves(op.value, op.value, cell)
+            case FailOp():
+                self.result_storage(op)
+                message = op.message.data
+                self.nodes.append(Fail(self.failures.setdefault(message, len(self.failures))))
             case CompositeOp():
                 self.block(op.block)
             case FusedOp() | RelayOp() if op in self.places.plan.joined:

@@ -12,13 +12,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
+from xrelay.dialects.core.failure import FailOp
 from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
 
 PASSING_ON = (TupleOp, TupleGetItemOp, AnnotationOp)
 """Operators whose result is what they are given."""
 
-_NO_KERNELS = (ConstantOp, RefCreateOp, RefReadOp, RefWriteOp)
+_NO_KERNELS = (ConstantOp, FailOp, RefCreateOp, RefReadOp, RefWriteOp)
 
 LoopOp: TypeAlias = scf.ForOp | scf.WhileOp
 """What is done in rounds."""

@@ -106,6 +106,8 @@ class Program:
     that they were more."""
     is_shared: bool = True
     """Whether there is a step that several threads share; else the first one does all, in a program for several, too."""
+    failures: tuple[str, ...] = ()
+    """The messages that it may end with, without results; a word of the workspace says which one it is."""
 
 
 def lower_function(
@@ -144,6 +146,7 @@ def lower_function(
         require_lowerable(each)
         own = _lowering(each, options, select_strategies(each, options), PLAIN, kept)
         own.kernels, own.names, own.functions = first.kernels, first.names, first.functions
+        own.failures = first.failures
         own.run(each)
         functions[name] = own
     name = function.sym_name.data
@@ -209,7 +212,8 @@ def _finish(
     steps = [call for each in (lowering, *functions.values()) for call in each.calls]
     is_shared = not all(call.is_alone or call.function is not None for call in steps)
     loops = any(map(may_last, within(nodes)))
-    frame, lifetimes = _frame(lowering, WORDS if loops else 0)
+    failures = tuple(lowering.failures)
+    frame, lifetimes = _frame(lowering, WORDS if loops or failures else 0)
     has_open = any(is_open_type(each.type) for each in inputs)
     has_table = has_open or any(map(is_open, layouts.capacities))
     lengths = Storage("input", len(inputs)) if has_table else None
@@ -260,6 +264,7 @@ def _finish(
         loops,
         most,
         is_shared,
+        failures,
     )
 
 

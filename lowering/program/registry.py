@@ -11,6 +11,7 @@ from xrelay.dialects.conv.transpose import CONV_TRANSPOSE_OPS
 from xrelay.dialects.conv.winograd import WINOGRAD_OPS
 from xrelay.dialects.core.adt import ADT_OPS
 from xrelay.dialects.core.device import DeviceCopyOp, OnDeviceOp
+from xrelay.dialects.core.failure import FailOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
 from xrelay.dialects.core.memory import MEMORY_OPS
 from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
@@ -146,7 +147,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
 """Operators with loops of their own."""
 
 STRUCTURE: frozenset[type[Operation]] = frozenset(
-    {CompositeOp, FusedOp, YieldOp, RefCreateOp, RefReadOp, RefWriteOp}
+    {CompositeOp, FailOp, FusedOp, YieldOp, RefCreateOp, RefReadOp, RefWriteOp}
 )
 """Operators that hold a part of a program together."""
 

@@ -6,6 +6,7 @@ What the entry function of a program does: steps in order, branches, and loops.
     Load      a number from a tensor, which every thread reads once all have written it
     Branch    an `scf.if`
     Loop      an `scf.for` or `scf.while`
+    Fail      the end of the program, without results
 """
 
 from collections.abc import Iterator, Sequence
@@ -130,7 +131,15 @@ class Loop:
     body: "Sequence[Node]"
 
 
-Node: TypeAlias = Call | Scalar | Load | Branch | Loop
+@dataclass(frozen=True)
+class Fail:
+    """The program ends without results. What follows is done nevertheless, but for loops that may last and calls."""
+
+    number: int
+    """Which of the messages of the program says why."""
+
+
+Node: TypeAlias = Call | Scalar | Load | Branch | Loop | Fail
 
 MOST_UNASKED = 4096
 """Loops of as many rounds, and no loops within, just end."""
@@ -170,6 +179,11 @@ def may_last(node: Node) -> bool:
 def is_call(node: Node) -> bool:
     """Whether a node calls a function."""
     return isinstance(node, Call) and node.function is not None
+
+
+def may_fail(node: Node) -> bool:
+    """Whether a node may end the program without results, by itself or as a call that is too deep."""
+    return isinstance(node, Fail) or is_call(node)
 
 
 def runs_alone(loop: Loop) -> bool:

@@ -35,6 +35,7 @@ from xrelay.lowering.program.operations import is_scalar
 from xrelay.lowering.program.steps import (
     Branch,
     Call,
+    Fail,
     Load,
     Loop,
     Node,
@@ -43,7 +44,7 @@ from xrelay.lowering.program.steps import (
     runs_alone,
 )
 from xrelay.lowering.program.storage import Storage
-from xrelay.runtime.signature import TOO_DEEP
+from xrelay.runtime.signature import FAILURE, FIRST_FAILURE, TOO_DEEP
 
 STAMP, STAMP_ALONE = "xrelay_stamp", "xrelay_stamp_alone"
 """The function of the run time that takes the time: void (ptr team, i64 step)."""
@@ -125,6 +126,8 @@ class FunctionWriter:
                     self.branch(node)
                 case Loop():
                     self.loop(node)
+                case Fail():
+                    self.first_alone(self.ending(FIRST_FAILURE + node.number))
 
     # -- steps --------------------------------------------------------------------------------
 
@@ -196,12 +199,9 @@ class FunctionWriter:
         zero = self.number(0)
         asked = self.poll()
         deep = self.emit(arith.CmpiOp(left, zero, "eq"))
-        one = self.constant(1)
-        places = self.words, self.deep()
-        self.block.add_op(one)
+        stores = self.ending(TOO_DEEP)
         is_first = self.emit(arith.CmpiOp(self.args[4], zero, "eq"))
         tells = self.emit(arith.AndIOp(deep, is_first))
-        stores = [_store(one.result, place, 8) for place in places]
         self.when(tells, [*stores, scf.YieldOp()])
         stops = self.emit(arith.OrIOp(asked, deep))
         with self.region() as block:
@@ -235,15 +235,20 @@ class FunctionWriter:
         name = STAMP_ALONE if is_alone else STAMP
         self.first_alone([llvm.CallOp(name, self.args[6], number.result)], number)
 
-    def begin_polling(self, *, calls: bool) -> None:
-        """Nobody has asked yet for an end, and with `calls` none was too deep."""
+    def begin_polling(self, *, may_fail: bool) -> None:
+        """Nobody has asked yet for an end, and with `may_fail` nothing has failed."""
         zero = self.constant(0)
-        places = [self.words, self.deep()] if calls else [self.words]
+        places = [self.words, self.failure()] if may_fail else [self.words]
         self.first_alone([_store(zero.result, place, 8) for place in places], zero)
 
-    def deep(self) -> SSAValue:
-        """Where the words say that calls were too deep."""
-        place = self.offset(self.words, TOO_DEEP)
+    def ending(self, failure: int) -> list[Operation]:
+        """What ends all loops and calls, and says why; the numbers and the places for it are there before."""
+        one, why, place = self.number(1), self.number(failure), self.failure()
+        return [_store(one, self.words, 8), _store(why, place, 8)]
+
+    def failure(self) -> SSAValue:
+        """Where the words say why there are no results."""
+        place = self.offset(self.words, FAILURE)
         place.name_hint = self.words.name_hint
         return place
 

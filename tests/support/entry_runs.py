@@ -38,7 +38,7 @@ from xrelay.lowering.program.program import Program, lower_function
 from xrelay.lowering.program.selection import Choice
 from xrelay.lowering.program.writer import POLL
 from xrelay.options import CompileOptions
-from xrelay.runtime.signature import TOO_DEEP
+from xrelay.runtime.signature import FAILURE
 
 GARBAGE = 0xA5
 
@@ -278,7 +278,7 @@ class Thread:
                 case llvm.StoreOp() if op.ptr.name_hint == "table":
                     self.tables[operands[1]] = operands[0]
                 case llvm.StoreOp():
-                    assert operands[1] in (("workspace", 0), ("workspace", TOO_DEEP))
+                    assert operands[1] in (("workspace", 0), ("workspace", FAILURE))
                 case llvm.CallOp():
                     self.meet(op)
                 case _:

@@ -15,9 +15,11 @@
 
 In order: `eta-expand` of functions that are values, `recursion-to-loops`, `inline{calls=true}`, `inline-closures`, `inline` again for
 what these called, and `outline-closures`. What is left calls itself elsewhere than last, or is for another compiler. Where
-function values or data types are left, `partial-eval` finds out what cells and constructors hold, and the passes run again.
+function values or data types are left, `partial-eval` finds out what cells and constructors hold, and the passes run again; those that
+are left then, as a branch, a parameter, or a list of unknown length gives them, become tensors (`data-types-to-tensors`).
 
-Leaves alone: what each of these passes leaves alone: functions that a branch, a parameter, or a list of unknown length gives.
+Leaves alone: what each of these passes leaves alone, and with `strict=false` data and function values that cannot become tensors, which are
+refused otherwise.
 
 Source: this project; code is generated for tensors.
 """
@@ -29,21 +31,32 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xdsl.utils.exceptions import PassFailedException
+
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.adt import ConstructOp
+from xrelay.dialects.core.adt import ConstructOp, MatchOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
+from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
+from xrelay.transforms.functional.data_types_to_tensors import DataTypesToTensorsPass
 from xrelay.transforms.functional.eta_expand import EtaExpandPass
 from xrelay.transforms.functional.inline_closures import InlineClosuresPass
 from xrelay.transforms.functional.outline_closures import OutlineClosuresPass
 from xrelay.transforms.functional.partial_eval import PartialEvalPass
 from xrelay.transforms.functional.recursion_to_loops import RecursionToLoopsPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
+from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.promote_references import PromoteReferencesPass
 from xrelay.transforms.rules.called_bodies import named
+from xrelay.transforms.rules.copying import copied
 from xrelay.transforms.rules.inlining import compiler_of
+
+
+FUNCTIONS_AND_DATA = (func.CallOp, ClosureOp, GlobalVarOp, ConstructOp, MatchOp)
+"""What is to be expanded."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +65,37 @@ class ExpandFunctionsPass(RelayPass):
 
     name = "expand-functions"
 
+    strict: bool = False
+    """Whether what cannot be expanded is refused, with the reason, and not left alone."""
+
     def rewrite(self, op: ModuleOp) -> None:
         # Most programs are one function, in which there is nothing to do.
-        if any(isinstance(each, func.CallOp | ClosureOp | GlobalVarOp) for each in walk(op)):
+        if any(isinstance(each, FUNCTIONS_AND_DATA) for each in walk(op)):
             _run(_direct(), op)
             if any(map(_is_left, walk(op))):
-                _run((*_evaluation(), *_direct()), op)
+                self._evaluate(op)
+
+    def _evaluate(self, op: ModuleOp) -> None:
+        """Finds out what cells and constructors hold, or puts tensors in the place of data and function values."""
+        plain = copied(op)
+        _run((*_evaluation(), *_direct()), op)
+        if not any(map(_is_left, walk(op))):
+            return
+        # Where evaluation does not find everything, it has expanded functions in vain, unless it has to find some.
+        refusal: PassFailedException | None = None
+        for source in (plain, copied(op)):
+            try:
+                DataTypesToTensorsPass((entry_function(source).sym_name.data,)).rewrite(source)
+            except PassFailedException as error:
+                refusal = error
+                continue
+            whole = source.detach_region(source.body)
+            op.detach_region(op.body)
+            op.add_region(whole)
+            _run((*_tidying(), *_direct(), *_tidying()), op)
+            return
+        if self.strict and refusal is not None:
+            raise refusal
 
 
 def _run(passes: Iterable[RelayPass], op: ModuleOp) -> None:
@@ -87,9 +125,14 @@ def _evaluation() -> tuple[RelayPass, ...]:
     )
 
 
+def _tidying() -> tuple[RelayPass, ...]:
+    """What is known of tensors that were data, each once."""
+    return InferTypePass(), EliminateCommonSubexprPass(), DeadCodeEliminationPass()
+
+
 def _is_left(op: Operation) -> bool:
-    """Whether an operation calls a function value, but none of another compiler, or makes a value of a data type."""
+    """Whether an operation calls a function value, but none of another compiler, or makes or takes a value of a data type."""
     if not isinstance(op, ApplyOp):
-        return isinstance(op, ConstructOp)
+        return isinstance(op, ConstructOp | MatchOp)
     literal = named(op.function).owner
     return not isinstance(literal, ClosureOp) or compiler_of(literal) is None

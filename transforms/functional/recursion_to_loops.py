@@ -53,6 +53,9 @@ from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.transforms.rules.called_bodies import keeps_function, named
 from xrelay.transforms.rules.inlining import compiler_of
+from xrelay.transforms.rules.placeholders import may_be_placeholder, placeholder
+from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.transforms.rules.tail_calls import last_operations
 
 
 @dataclass(frozen=True)
@@ -112,12 +115,12 @@ class Recursion:
         """Makes a loop of the body if there are calls and each is the last thing that is done. Returns whether it did."""
         end = self.block.last_op
         assert isinstance(end, func.ReturnOp | YieldOp)
-        ends = _last_operations(self.block)
+        ends = last_operations(self.block)
         last = {op for _, op in ends if op is not None and op in self.calls}
         results = [value.type for value in end.operands]
         if not last or self.calls - last or not all(map(self._fits, last)):
             return False
-        if not all(map(_may_be_nothing, results)):
+        if not all(map(may_be_placeholder, results)):
             return False
         self._write(end, results)
         return True
@@ -159,7 +162,9 @@ class Recursion:
         self._end_rounds(round_, varying)
         test = Block(arg_types=[*types, i1])
         test.add_op(scf.ConditionOp(test.args[-1], *test.args[:-1]))
-        nothing = [_nothing(type_, self.block) for type_ in results]
+        emit = Emitter()
+        nothing = [placeholder(type_, emit) for type_ in results]
+        self.block.add_ops(emit.ops)
         self.block.add_op(go := arith.ConstantOp(IntegerAttr(1, i1)))
         loop = scf.WhileOp([*begin, *nothing, go.result], types, Region(test), Region(round_))
         loop.location = end.location
@@ -175,7 +180,7 @@ class Recursion:
         count = len(varying)
         kept, unknown = round_.args[:count], round_.args[count:]
         types = [*(arg.type for arg in round_.args), i1]
-        for block, last in reversed(_last_operations(round_)):
+        for block, last in reversed(last_operations(round_)):
             end = block.last_op
             assert end is not None
             replaced = [end]
@@ -198,34 +203,6 @@ class Recursion:
                 Rewriter.erase_op(op)
 
 
-def _last_operations(block: Block) -> list[tuple[Block, Operation | None]]:
-    """
-    The blocks that a function ends with, those around others first: its own, and those of branches whose results are those
-    of the block, as they are. With each the operation that gives its results last, if it is one.
-    """
-    found: list[tuple[Block, Operation | None]] = []
-    pending = [block]
-    while pending:
-        block = pending.pop()
-        last = _last(block)
-        found.append((block, last))
-        if isinstance(last, scf.IfOp):
-            pending.extend(region.block for region in last.regions)
-    return found
-
-
-def _last(block: Block) -> Operation | None:
-    """The operation whose results a block gives, all as they are, and behind which nothing is done but naming them."""
-    end = block.last_op
-    assert end is not None
-    op = end.prev_op
-    while isinstance(op, LetOp):
-        op = op.prev_op
-    if op is None or not op.results or tuple(map(named, end.operands)) != tuple(op.results):
-        return None
-    return op
-
-
 def _back_to(first: Operation, end: Operation) -> list[Operation]:
     """The operations in front of one, the last first, back to another."""
     found: list[Operation] = []
@@ -241,26 +218,3 @@ def _number(value: int, before: Operation) -> SSAValue:
     assert before.parent is not None
     before.parent.insert_op_before(constant, before)
     return constant.result
-
-
-def _may_be_nothing(type_: Attribute) -> bool:
-    """Whether there is a value of a type without content: a tensor, or a tuple of such."""
-    if isinstance(type_, TupleType):
-        return all(map(_may_be_nothing, type_.types.data))
-    return is_tensor_type(type_)
-
-
-def _nothing(type_: Attribute, block: Block) -> SSAValue:
-    """A value without content, made at the end of a block."""
-    if isinstance(type_, TupleType):
-        fields = [_nothing(each, block) for each in type_.types.data]
-        block.add_op(op := TupleOp(fields))
-        return op.result
-    assert is_tensor_type(type_)
-    if not is_dynamic(type_):
-        block.add_op(empty := tensor.EmptyOp([], type_))
-        return empty.tensor
-    shape = [max(dim, 0) for dim in type_.get_shape()]
-    known = constant_op(np.zeros(shape, dtype_of(type_.element_type)))
-    block.add_ops([known, cast := tensor.CastOp(known.result, type_)])
-    return cast.dest

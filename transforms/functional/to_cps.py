@@ -28,7 +28,7 @@ function of a `relay.fused` than names and calls.
 Source: Relay's ToCPS; Might, How to compile with continuations.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func, scf
@@ -180,9 +180,16 @@ def _inner_type_params(function: func.FuncOp) -> set[str]:
 class Conversion:
     """A function on its way to continuation-passing style."""
 
-    def __init__(self, function: func.FuncOp, converted: dict[str, func.FuncOp]):
+    def __init__(
+        self,
+        function: func.FuncOp,
+        converted: Mapping[str, func.FuncOp],
+        around: Collection[Operation] | None = None,
+    ):
         self.function = function
         self.converted = converted
+        self.around = around
+        """The branches and matches that get a continuation, where others and function values stay; None where all get one."""
         params = type_params_of(function)
         self.params = *params, unused_name(ANSWER, {*params, *_inner_type_params(function)})
         self.answer = TypeVarType(self.params[-1])
@@ -249,7 +256,7 @@ class Conversion:
         if tail is None:
             _end(end, ApplyOp(k, end.operands, self.answer), end)
         for op in reversed(ops):
-            if isinstance(op, ClosureOp) and not _is_operator(op):
+            if isinstance(op, ClosureOp) and self.around is None and not _is_operator(op):
                 last = op.block.insert_arg(self._continuation_of(op), len(op.block.args))
                 last.name_hint = "k"
                 body = op.detach_region(op.body)
@@ -275,6 +282,8 @@ class Conversion:
         """Whether an operation gets a continuation."""
         if isinstance(op, func.CallOp):
             return op.callee.string_value() in self.converted
+        if self.around is not None:
+            return op in self.around
         if isinstance(op, ApplyOp):
             return op.function not in self.operators
         return isinstance(op, MatchOp | scf.IfOp)

@@ -33,6 +33,7 @@ from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.constants import constant_numbers
+from xrelay.dialects.core.adt import ConstructOp, MatchOp
 from xrelay.dialects.core.functional import values_from_outside
 from xrelay.dialects.core.references import RefWriteOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
@@ -177,6 +178,8 @@ def _may_depend(op: Operation) -> bool:
         return carries_open(op)
     if isinstance(op, scf.IfOp | func.CallOp):
         return any(map(is_dynamic, op.result_types))
+    if isinstance(op, ConstructOp | MatchOp):
+        return True  # Until the data are tensors: values may be rows.
     return isinstance(op, ArgwhereOp | SparseFillEmptyRowsOp) or any(
         not isinstance(each.owner, ConstantOp) for each in _deciding(op)
     )

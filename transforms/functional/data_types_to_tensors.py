@@ -1,0 +1,448 @@
+"""
+`data-types-to-tensors`: values of data types become tensors, and `relay.match` branches.
+
+    %l = relay.construct @List::@Nil()                     %l = relay.tuple [0], zeros(2x2)          // rows: Nil is 0, a blank one
+    %m = relay.construct @List::@Cons(%x, %l)              %a = relay.concatenate [1], %l.0             // Cons is 1
+    %y = relay.match %m [@Cons(%h, %t), @Nil()] {          %b = relay.concatenate expand_dims(%x), %l.1
+    ^bb0(%h, %t):                                   ──►    %c = relay.equal take(%a, 0), 1
+      … %h … %t …                                          %y = scf.if %c {
+    } {                                                      … take(%b, 0) … strided_slice(%b, 1 to the end) …
+      …                                                    } else {
+    }                                                        …
+                                                           }
+
+- A type that does not hold itself becomes the number of the constructor and the fields of all constructors, of which those that
+  a value lacks are 0. Lists, trees and the like are rows, a row for each constructor of the value: buffers that grow
+  (`transforms/rules/functional/data_layouts.py`).
+- Function values are data before that (`defunctionalization`), and functions with type parameters copies for their types. Functions that call
+  themselves and go on hand over what follows (`to-tail-calls`), which is data as well: rows that are a stack; what is left is a loop
+  (`merge-tail-calls`).
+- Patterns are compared in order. A `relay.match` without a clause for a value ends in `relay.fail`.
+
+Only what the entries need is rewritten, and the rest is removed. Refused: entries that take or give data, data with tensors of unknown dimensions
+in rows, and what defunctionalization refuses.
+
+Source: this project. Rows are the pre-order of a tree in an array (D. Knuth, The Art of Computer Programming, 2.3.3); Relay leaves data to its
+virtual machine, as objects on the heap.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import func, scf, tensor
+from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType, i32, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.exhaustiveness import unmatched_value
+from xrelay.analysis.facts.symbols import Symbols
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.core.adt import (
+    ConstructOp,
+    ConstructorPatternAttr,
+    MatchOp,
+    TuplePatternAttr,
+    TypeDefOp,
+    VarPatternAttr,
+    constructor_name,
+)
+from xrelay.dialects.core.functional import AdtType, types_inside
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp, YieldOp
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.slicing import SLICE_BY_SIZE
+from xrelay.dialects.tensor.binary import AddOp, EqualOp, GreaterOp, LessEqualOp, LogicalAndOp, LogicalOrOp
+from xrelay.dialects.tensor.creation import OnesLikeOp, ZerosOp
+from xrelay.dialects.tensor.indexing import TakeOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.tensor.sort import ArgwhereOp, CumsumOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
+from xrelay.dialects.tensor.unary import CastOp
+from xrelay.transforms.functional.defunctionalization import DefunctionalizationPass
+from xrelay.transforms.functional.merge_tail_calls import MergeTailCallsPass
+from xrelay.transforms.functional.to_tail_calls import ToTailCallsPass
+from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
+from xrelay.transforms.rules.functional.choosing import Case, chosen
+from xrelay.transforms.rules.functional.data_layouts import (
+    Child,
+    Constructor,
+    DataLayouts,
+    Layout,
+    Pack,
+    Place,
+    Slot,
+)
+from xrelay.transforms.rules.functional.specializing import retype
+from xrelay.transforms.rules.placeholders import failure, placeholder
+from xrelay.transforms.rules.rewriting import Emitter
+
+
+Part: TypeAlias = tuple[Attribute, Attribute, Callable[[], SSAValue]]
+"""A pattern, and of the part of a value that it is for the type and what takes it out of the value."""
+
+
+@dataclass(frozen=True)
+class DataTypesToTensorsPass(RelayPass):
+    """Puts tensors in the place of data."""
+
+    name = "data-types-to-tensors"
+
+    entry_functions: tuple[str, ...] = ("main",)
+    """The functions that are called from outside."""
+
+    def rewrite(self, op: ModuleOp) -> None:
+        # Functions that are handed over are data, too.
+        self._defunctionalize(op)
+        ToTailCallsPass(self.entry_functions).rewrite(op)
+        self._defunctionalize(op)
+        functions = CallGraph.of_module(op).functions
+        for name in self.entry_functions:
+            _require_tensors(functions[name])
+        definitions = {each.sym_name.data: each for each in op.ops if isinstance(each, TypeDefOp)}
+        DataToTensors(op, definitions).run()
+        for each in definitions.values():
+            Rewriter.erase_op(each)
+        MergeTailCallsPass(self.entry_functions).rewrite(op)
+
+    def _defunctionalize(self, op: ModuleOp) -> None:
+        DefunctionalizationPass(self.entry_functions).rewrite(op)
+        RemoveUnusedFunctionsPass(self.entry_functions).rewrite(op)
+
+
+def _require_tensors(entry: func.FuncOp) -> None:
+    for type_ in types_inside((*entry.function_type.inputs, *entry.function_type.outputs)):
+        if isinstance(type_, AdtType):
+            raise PassFailedException(
+                f"entry @{entry.sym_name.data} takes or gives {type_}, expected tensors"
+            )
+
+
+def _types(module: ModuleOp) -> Iterator[Attribute]:
+    """The types of all values."""
+    for op in walk(module):
+        yield from op.result_types
+        for region in op.regions:
+            for block in region.blocks:
+                yield from block.arg_types
+
+
+class DataToTensors:
+    """The rewrite of functions without type parameters and function values."""
+
+    def __init__(self, module: ModuleOp, definitions: dict[str, TypeDefOp]):
+        self.module = module
+        self.layouts = DataLayouts(definitions, _types(module))
+        symbols = Symbols()
+        self.data: dict[Operation, Attribute] = {}
+        """The types of what is made and looked into."""
+        self.unmatched: dict[Operation, str | None] = {}
+        """Values that a match has no clause for."""
+        for op in walk(module):
+            if isinstance(op, ConstructOp):
+                self.data[op] = op.result.type
+            elif isinstance(op, MatchOp):
+                self.data[op] = op.data.type
+                self.unmatched[op] = unmatched_value(op, symbols)
+
+    def run(self) -> None:
+        """Rewrites everything."""
+        retype(self.module, self.layouts.convert)
+        for op, type_ in self.data.items():
+            emit = Emitter()
+            if isinstance(op, ConstructOp):
+                assert isinstance(type_, AdtType)
+                new = self._constructed(op, type_, emit)
+            else:
+                assert isinstance(op, MatchOp)
+                new = self._matched(op, type_, emit)
+            if new.name_hint is None:
+                new.name_hint = op.results[0].name_hint
+            Rewriter.insert_op(emit.located(op), InsertPoint.before(op))
+            op.results[0].replace_all_uses_with(new)
+            Rewriter.erase_op(op)
+
+    # -- values that are made ---------------------------------------------------------------------
+
+    def _constructed(self, op: ConstructOp, type_: AdtType, emit: Emitter) -> SSAValue:
+        """The tensors of a value that is made of some fields."""
+        layout = self.layouts.layouts[type_]
+        made = self.layouts.constructor(type_, constructor_name(op.constructor))
+        slots: dict[int, SSAValue] = {}
+        children: dict[int, SSAValue] = {}
+        pending: list[tuple[Place, SSAValue]] = list(zip(made.places, op.fields, strict=True))
+        while pending:
+            place, value = pending.pop()
+            match place:
+                case Slot():
+                    slots[place.number] = value
+                case Child():
+                    children[place.number] = value
+                case Pack():
+                    fields = [emit(TupleGetItemOp(value, i)) for i in range(len(place.parts))]
+                    pending.extend(zip(place.parts, fields, strict=True))
+        own = [emit.constant(np.array(made.kind, np.int32))]
+        own += [
+            slots[number] if number in slots else _blank(each, emit)
+            for number, each in enumerate(layout.slot_types)
+        ]
+        if layout.in_rows:
+            own = _rows(own, layout, [children[i] for i in range(len(children))], emit)
+        types = layout.type.types.data
+        return emit(TupleOp([_stated(*each, emit) for each in zip(own, types, strict=True)]))
+
+    # -- values that are looked into --------------------------------------------------------------
+
+    def _matched(self, op: MatchOp, type_: Attribute, emit: Emitter) -> SSAValue:
+        """What the first clause gives that a value has a pattern of."""
+        result, end = op.result.type, self.unmatched[op]
+        if isinstance(type_, AdtType) and len(names := _constructors(op)) == len(op.patterns):
+            return self._chosen(op, type_, names, emit)
+        rest = Emitter()
+        given: SSAValue | None = None
+        if end is not None:
+            given = failure(_no_clause(end), result, rest)
+        for pattern, region in reversed(list(zip(op.patterns.data, op.clauses, strict=True))):
+            part = pattern, type_, partial(_given, op.data)
+            clause, here = Emitter(), Emitter()
+            value = self._clause(part, region.block, clause)
+            test = self._test(part, here)
+            if test is None or given is None:
+                # All values that come so far have the pattern.
+                for each in reversed(here.ops):
+                    each.drop_all_references()
+                rest, given = clause, value
+            else:
+                given = here(_branches(test, clause, value, rest, given, here))
+                rest = here
+        assert given is not None
+        emit.ops += rest.ops
+        return given
+
+    def _chosen(
+        self, op: MatchOp, type_: AdtType, names: Sequence[str], emit: Emitter
+    ) -> SSAValue:
+        """What the clause gives that there is for the constructor of a value, where each has one of its own."""
+        cases: list[Case] = []
+        for name, pattern, region in zip(names, op.patterns, op.clauses, strict=True):
+            clause = Emitter()
+            value = self._clause((pattern, type_, partial(_given, op.data)), region.block, clause)
+            kind = self.layouts.constructor(type_, name).kind
+            cases.append(Case(kind, clause.ops, [value]))
+        for name in self.layouts.fields[type_]:
+            if name not in names:
+                nothing = Emitter()
+                value = failure(_no_clause(name), op.result.type, nothing)
+                kind = self.layouts.constructor(type_, name).kind
+                cases.append(Case(kind, nothing.ops, [value]))
+        (given,) = chosen(self._kind(op.data, type_, emit), cases, [op.result.type], emit)
+        return given
+
+    def _kind(self, value: SSAValue, type_: AdtType, emit: Emitter) -> SSAValue:
+        """The number of the constructor of a value."""
+        kind = emit(TupleGetItemOp(value, 0))
+        return _first(kind, emit) if self.layouts.layouts[type_].in_rows else kind
+
+    def _clause(self, part: Part, block: Block, emit: Emitter) -> SSAValue:
+        """What a clause gives: its operations, for the parts of a value that the pattern names."""
+        arguments = iter(list(block.args))
+        pending = [part]
+        while pending:
+            part = pending.pop()
+            if isinstance(part[0], VarPatternAttr):
+                argument = next(arguments)
+                if argument.uses:
+                    argument.replace_all_uses_with(part[2]())
+            else:
+                pending += self._inner(part, emit)[::-1]
+        *ops, end = block.ops
+        assert isinstance(end, YieldOp)
+        given = end.value
+        Rewriter.erase_op(end)
+        for op in ops:
+            op.detach()
+            emit.ops.append(op)
+        return given
+
+    def _inner(self, part: Part, emit: Emitter) -> list[Part]:
+        """What a pattern says of the parts of a value."""
+        pattern, type_, value = part
+        match pattern:
+            case TuplePatternAttr():
+                assert isinstance(type_, TupleType)
+                parts = [partial(_field, value, i, emit) for i in range(len(pattern.fields))]
+                return list(zip(pattern.fields, type_.types, parts, strict=True))
+            case ConstructorPatternAttr():
+                assert isinstance(type_, AdtType)
+                name = constructor_name(pattern.constructor)
+                made = self.layouts.constructor(type_, name)
+                take = _Parts(value, self.layouts.layouts[type_], made, emit)
+                parts = [partial(take, place) for place in made.places]
+                fields = self.layouts.fields[type_][name]
+                return list(zip(pattern.fields, fields, parts, strict=True))
+            case _:
+                return []
+
+    def _test(self, part: Part, emit: Emitter) -> SSAValue | None:
+        """Whether a value has a pattern: a bool tensor; None where all have it."""
+        pattern, type_, value = part
+        if not isinstance(pattern, ConstructorPatternAttr):
+            return self._all(self._inner(part, emit), emit)
+        assert isinstance(type_, AdtType)
+        made = self.layouts.constructor(type_, constructor_name(pattern.constructor))
+        if len(self.layouts.fields[type_]) == 1:
+            return self._all(self._inner(part, emit), emit)
+        kind = self._kind(value(), type_, emit)
+        own = emit(EqualOp(kind, emit.constant(np.array(made.kind, np.int32))))
+        inside, otherwise = Emitter(), Emitter()
+        inner = self._all(self._inner(part, inside), inside)
+        if inner is None:
+            return own
+        # Values of other constructors have no such parts.
+        no = otherwise.constant(np.array(False))
+        return emit(_branches(own, inside, inner, otherwise, no, emit))
+
+    def _all(self, parts: Sequence[Part], emit: Emitter) -> SSAValue | None:
+        """Whether values have all of some patterns."""
+        result: SSAValue | None = None
+        for part in parts:
+            test = self._test(part, emit)
+            if test is not None:
+                result = test if result is None else emit(LogicalAndOp(result, test))
+        return result
+
+
+def _constructors(op: MatchOp) -> list[str]:
+    """The constructors that a match tells apart, as long as it looks at nothing else."""
+    names: dict[str, None] = {}
+    for pattern in op.patterns:
+        if not isinstance(pattern, ConstructorPatternAttr) or any(
+            isinstance(each, ConstructorPatternAttr | TuplePatternAttr) for each in pattern.fields
+        ):
+            break
+        names[constructor_name(pattern.constructor)] = None
+    return list(names)
+
+
+def _no_clause(value: str) -> str:
+    return f"no clause of a relay.match has a pattern for {value}"
+
+
+def _given(value: SSAValue) -> SSAValue:
+    return value
+
+
+def _field(value: Callable[[], SSAValue], number: int, emit: Emitter) -> SSAValue:
+    return emit(TupleGetItemOp(value(), number))
+
+
+@dataclass
+class _Parts:
+    """The fields of a value of some constructor, made where they are asked for."""
+
+    value: Callable[[], SSAValue]
+    layout: Layout
+    constructor: Constructor
+    emit: Emitter
+    starts: list[SSAValue] | None = None
+
+    def __call__(self, place: Place) -> SSAValue:
+        """The field at a place."""
+        emit = self.emit
+        match place:
+            case Slot():
+                before = 1 + (self.layout.in_rows and self.layout.counts_rows)
+                found = emit(TupleGetItemOp(self.value(), before + place.number))
+                return _first(found, emit) if self.layout.in_rows else found
+            case Child():
+                return self._child(place.number)
+            case Pack():
+                return emit(TupleOp([self(part) for part in place.parts]))
+
+    def _child(self, number: int) -> SSAValue:
+        """The rows of a part."""
+        emit = self.emit
+        value, count = self.value(), len(self.layout.type.types.data)
+        columns = [emit(TupleGetItemOp(value, i)) for i in range(count)]
+        if self.constructor.children == 1:
+            return emit(TupleOp([_behind_first(each, emit) for each in columns]))
+        if self.starts is None:
+            # The first begins behind the value's own row, each other one behind the rows of the one before.
+            self.starts = [emit.constant(np.array([1], np.int64))]
+            for _ in range(self.constructor.children):
+                count = emit(CastOp(emit(TakeOp(columns[1], self.starts[-1], axis=0)), i64))
+                self.starts.append(emit(AddOp(self.starts[-1], count)))
+        # As rows that are found, and not as a slice: one program serves all numbers of rows then. The last row is blank.
+        start, stop = self.starts[number : number + 2]
+        numbers = emit(CumsumOp(emit(OnesLikeOp(columns[0])), axis=0, dtype=i64))
+        within = emit(
+            LogicalAndOp(emit(GreaterOp(numbers, start)), emit(LessEqualOp(numbers, stop)))
+        )
+        whole = emit(CastOp(_first(columns[1], emit), i64))
+        last = emit(GreaterOp(numbers, whole))
+        rows = emit(SqueezeOp(emit(ArgwhereOp(emit(LogicalOrOp(within, last)))), [1]))
+        return emit(TupleOp([emit(TakeOp(each, rows, axis=0)) for each in columns]))
+
+
+def _rows(
+    own: Sequence[SSAValue], layout: Layout, children: Sequence[SSAValue], emit: Emitter
+) -> list[SSAValue]:
+    """The rows of a value: its own one, and those of what it is made of."""
+    rows = [emit(ExpandDimsOp(each, 0)) for each in own]
+    if layout.counts_rows:
+        count = emit.constant(np.array(1, np.int32))
+        for child in children:
+            count = emit(AddOp(count, _first(emit(TupleGetItemOp(child, 1)), emit)))
+        rows.insert(1, emit(ExpandDimsOp(count, 0)))
+    columns: list[SSAValue] = []
+    for i, first in enumerate(rows):
+        parts = [first]
+        for child in children:
+            column = emit(TupleGetItemOp(child, i))
+            is_last = child is children[-1]
+            parts.append(column if is_last else emit(StridedSliceOp(column, [0], [-1], axes=[0])))
+        if not children:
+            assert is_tensor_type(first.type)
+            parts.append(emit(ZerosOp(first.type.get_shape(), first.type.element_type)))
+        columns.append(emit(ConcatenateOp(emit(TupleOp(parts)), axis=0)))
+    return columns
+
+
+def _blank(type_: TensorType[Attribute], emit: Emitter) -> SSAValue:
+    """What lies where a value has no field."""
+    if not type_.has_static_shape():
+        return placeholder(type_, emit)
+    return emit(ZerosOp(type_.get_shape(), type_.element_type))
+
+
+def _stated(value: SSAValue, type_: Attribute, emit: Emitter) -> SSAValue:
+    """A tensor in the type that all values of a data type have."""
+    assert is_tensor_type(type_)
+    return value if value.type == type_ else emit(tensor.CastOp(value, type_))
+
+
+def _first(rows: SSAValue, emit: Emitter) -> SSAValue:
+    """The first row."""
+    return emit(TakeOp(rows, emit.constant(np.array(0, np.int64)), axis=0))
+
+
+def _behind_first(rows: SSAValue, emit: Emitter) -> SSAValue:
+    """The rows behind the first one."""
+    return emit(StridedSliceOp(rows, [1], [-1], axes=[0], slice_mode=SLICE_BY_SIZE))
+
+
+def _branches(
+    test: SSAValue, then: Emitter, given: SSAValue, otherwise: Emitter, other: SSAValue, emit: Emitter
+) -> scf.IfOp:
+    """One of two values, by a bool tensor; each is made by operations of its own."""
+    assert is_tensor_type(test.type)
+    condition = emit(tensor.ExtractOp(test, [], test.type.element_type))
+    regions = [
+        Region(Block([*each.ops, scf.YieldOp(value)]))
+        for each, value in ((then, given), (otherwise, other))
+    ]
+    return scf.IfOp(condition, [given.type], *regions)

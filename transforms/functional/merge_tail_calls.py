@@ -1,0 +1,174 @@
+"""
+`merge-tail-calls`: functions that call each other last become one function that calls itself last.
+
+    func.func private @even(%n) {                  func.func private @even_odd(%which, %n, %m) {
+      … scf.yield @odd(%n - 1) …                     %0 = relay.less %which, 1
+    }                                        ──►     %1 = scf.if %0 { … scf.yield @even_odd(1, %n, %n - 1) … }
+    func.func private @odd(%m) {                              else { … scf.yield @even_odd(0, %m - 1, %m) … }
+      … scf.yield @even(%m - 1) …                    return %1
+    }                                              }
+    %r = func.call @even(%x)                       %r = func.call @even_odd(0, %x, <nothing>)
+
+The function takes the parameters of all of them, and which one it is; `recursion-to-loops` makes a loop of it. Those that are called at one
+place become a part of the one that calls them.
+
+Leaves alone: functions that go on after such a call, that take or give something else than tensors and tuples of these, with type parameters, for other
+compilers, and entries.
+
+Source: tail calls as jumps, G. L. Steele, Debunking the "expensive procedure call" myth, 1977.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.names import module_symbols, unused_name
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.core.functional import type_params_of
+from xrelay.transforms.functional.to_cps import stays
+from xrelay.transforms.rules.functional.choosing import Case, chosen
+from xrelay.transforms.rules.placeholders import may_be_placeholder, placeholder
+from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.transforms.rules.tail_calls import last_operations
+
+
+@dataclass(frozen=True)
+class MergeTailCallsPass(RelayPass):
+    """Makes one function of those that call each other last."""
+
+    name = "merge-tail-calls"
+
+    entry_functions: tuple[str, ...] = ("main",)
+    """The functions that are called from outside."""
+
+    def rewrite(self, op: ModuleOp) -> None:
+        graph = CallGraph.of_module(op)
+        for names in graph.circles():
+            group = {name: graph.functions[name] for name in sorted(names)}
+            if group.keys().isdisjoint(self.entry_functions) and _may_merge(group):
+                _inline_once(op, group)
+                if len(group) > 1:
+                    Merging(op, group).run()
+
+
+def _may_merge(group: Mapping[str, func.FuncOp]) -> bool:
+    """Whether functions that call each other can become one."""
+    for function in group.values():
+        type_ = function.function_type
+        if stays(function) or len(function.body.blocks) != 1 or type_params_of(function):
+            return False
+        if not all(map(may_be_placeholder, (*type_.inputs, *type_.outputs))):
+            return False
+        last = {op for _, op in last_operations(function.body.block)}
+        if any(_callee(op) in group and op not in last for op in walk(function)):
+            return False
+    return len({function.function_type.outputs for function in group.values()}) == 1
+
+
+def _inline_once(module: ModuleOp, group: dict[str, func.FuncOp]) -> None:
+    """Puts functions that are called at one place, in another one of the group, into that place."""
+    places: dict[str, list[tuple[str | None, func.CallOp]]] = {name: [] for name in group}
+    for each in module.ops:
+        inside = each.sym_name.data if isinstance(each, func.FuncOp) else None
+        for op in walk(each):
+            if isinstance(op, func.CallOp) and (name := _callee(op)) in places:
+                places[name].append((inside, op))
+    home = {name: name for name in group}
+    for name, found in places.items():
+        (caller, call), *others = found
+        if others or caller not in group or len(group) == 1:
+            continue
+        while home[caller] != caller:
+            caller = home[caller]
+        if caller == name:
+            continue  # It has become a part of itself.
+        function = group.pop(name)
+        home[name] = caller
+        for param, arg in zip(function.args, call.arguments, strict=True):
+            param.replace_all_uses_with(arg)
+        ops, results = _taken_out(function.body.block)
+        Rewriter.insert_op(ops, InsertPoint.before(call))
+        Rewriter.replace_op(call, [], results)
+        Rewriter.erase_op(function)
+
+
+def _taken_out(block: Block) -> tuple[list[Operation], list[SSAValue]]:
+    """Takes the operations out of a block, and what it gives."""
+    *ops, end = block.ops
+    for op in ops:
+        op.detach()
+    results = list(end.operands)
+    Rewriter.erase_op(end)
+    return ops, results
+
+
+def _callee(op: Operation) -> str | None:
+    return op.callee.string_value() if isinstance(op, func.CallOp) else None
+
+
+class Merging:
+    """Functions that become one."""
+
+    def __init__(self, module: ModuleOp, group: Mapping[str, func.FuncOp]):
+        self.module = module
+        self.group = group
+        self.name = unused_name("_".join(group), module_symbols(module))
+        self.first: dict[str, int] = {}
+        """Behind which parameters those of each function are."""
+        params = [TensorType(i32, [])]
+        self.numbers = {name: number for number, name in enumerate(group)}
+        for name, function in group.items():
+            self.first[name] = len(params)
+            params += function.function_type.inputs.data
+        self.block = Block(arg_types=params)
+        self.block.args[0].name_hint = "which"
+        self.results = next(iter(group.values())).function_type.outputs.data
+
+    def run(self) -> None:
+        """Puts the new function in the place of the others."""
+        for each in self.module.ops:
+            for op in list(walk(each)):
+                if isinstance(op, func.CallOp) and (name := _callee(op)) in self.group:
+                    inside = isinstance(each, func.FuncOp) and each.sym_name.data in self.group
+                    self._call(op, name, self.block.args if inside else None)
+        cases = [self._case(name, function) for name, function in self.group.items()]
+        emit = Emitter()
+        results = chosen(self.block.args[0], cases, self.results, emit)
+        self.block.add_ops([*emit.ops, func.ReturnOp(*results)])
+        type_ = (self.block.arg_types, self.results)
+        for function in self.group.values():
+            Rewriter.erase_op(function)
+        self.module.body.block.add_op(
+            func.FuncOp(self.name, type_, Region(self.block), visibility="private")
+        )
+
+    def _case(self, name: str, function: func.FuncOp) -> Case:
+        """What a function does."""
+        own = self.block.args[self.first[name] :]
+        for param, arg in zip(function.args, own, strict=False):
+            arg.name_hint = param.name_hint
+            param.replace_all_uses_with(arg)
+        return Case(self.numbers[name], *_taken_out(function.body.block))
+
+    def _call(self, op: func.CallOp, name: str, others: Sequence[SSAValue] | None) -> None:
+        """Calls the new function for one of the group, with `others` for the parameters of those that are not called."""
+        emit = Emitter()
+        arguments = [emit.constant(np.array(self.numbers[name], np.int32))]
+        given = dict(enumerate(op.arguments, self.first[name]))
+        for i, arg in enumerate(self.block.args[1:], 1):
+            if i in given:
+                arguments.append(given[i])
+            else:
+                arguments.append(placeholder(arg.type, emit) if others is None else others[i])
+        emit.ops.append(new := func.CallOp(self.name, arguments, op.result_types))
+        for old, result in zip(op.results, new.results, strict=True):
+            result.name_hint = old.name_hint
+        Rewriter.insert_op(emit.located(op), InsertPoint.before(op))
+        Rewriter.replace_op(op, [], new.results)
