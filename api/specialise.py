@@ -32,7 +32,7 @@ from xrelay.runtime.signature import (
     stored,
 )
 from xrelay.runtime.staged import StagedModel
-from xrelay.transforms.infer_type import InferTypePass
+from xrelay.transforms.infer_type import TypeInference
 from xrelay.transforms.rules.copying import copied
 from xrelay.transforms.rules.parameters import parameter_attributes, take_tuples_apart
 
@@ -209,7 +209,7 @@ def specialise(module: ModuleOp, shapes: Shapes) -> None:
         _make_constants(function, values)
     outputs = function.function_type.outputs
     function.function_type = FunctionType.from_lists(block.arg_types, outputs.data)
-    InferTypePass().rewrite(module)
+    TypeInference(module, fails=True).run()
 
 
 def _make_constants(function: func.FuncOp, values: Mapping[str, InputValue]) -> None:

@@ -43,7 +43,7 @@ class ShapeResolution(TypeInference):
     """Type inference that also computes shapes and fixes the operators that take them."""
 
     def __init__(self, module: ModuleOp, fold: FoldOperator):
-        super().__init__(module)
+        super().__init__(module, fails=True)
         fold = replace(fold, retype=partial(self.refine, says="its constant gives"))
         self.fold = GreedyRewritePatternApplier([fold, FoldBranch()], dce_enabled=False)
 
@@ -55,6 +55,8 @@ class ShapeResolution(TypeInference):
 
     def settle(self, op: Operation) -> None:
         super().settle(op)
+        if op.parent is None:
+            return  # It makes no sense in a branch, and has gone.
         rewriter = PatternRewriter(op)
         if not isinstance(op, DynamicOp):
             self.fold.match_and_rewrite(op, rewriter)

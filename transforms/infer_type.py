@@ -47,6 +47,8 @@ from xrelay.transforms.rules.loop_types import (
     precise_loop,
     start_types,
 )
+from xrelay.transforms.rules.placeholders import failure
+from xrelay.transforms.rules.rewriting import Emitter
 
 TYPED_BY_OPERANDS = (
     CalledBodyOp,
@@ -109,6 +111,14 @@ def _is_stated(op: TupleOp) -> bool:
     return False
 
 
+def _is_in_branch(op: Operation) -> bool:
+    """Whether an operation runs under a condition, and is no part of an operator."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, scf.IfOp | CalledBodyOp):
+        parent = parent.parent_op()
+    return isinstance(parent, scf.IfOp)
+
+
 @dataclass(frozen=True)
 class InferTypePass(RelayPass):
     """States the most precise types."""
@@ -122,7 +132,9 @@ class InferTypePass(RelayPass):
 class TypeInference:
     """The state of inference on one module."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, *, fails: bool = False):
+        """With `fails`, what makes no sense in a branch ends the program when it is reached, and is refused elsewhere only."""
+        self.fails = fails
         self.functions = {
             function.sym_name.data: function
             for function in walk(module)
@@ -238,10 +250,18 @@ class TypeInference:
         """States the types of an operation's results, once those of its operands are known."""
         if isinstance(op, RelayOp | func.ReturnOp):
             self.take_precise(op)
-        types = self.result_types(op)
-        if types is not None:
-            for result, type_ in zip(op.results, types, strict=True):
-                self.refine(result, type_, op, "the operands give")
+        try:
+            types = self.result_types(op)
+            if types is not None:
+                for result, type_ in zip(op.results, types, strict=True):
+                    self.refine(result, type_, op, "the operands give")
+        except PassFailedException as error:
+            if not self.fails or not isinstance(op, RelayOp) or not _is_in_branch(op):
+                raise
+            emit = Emitter()
+            value = failure(str(error), op.result.type, emit)
+            Rewriter.replace_op(op, emit.located(op), [value])
+            self.changed = True
 
     def enter(self, op: Operation) -> None:
         """The parameters of bodies have the types of what they stand for."""

@@ -33,7 +33,7 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import func, scf, tensor
-from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType, i32, i64
+from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -53,34 +53,19 @@ from xrelay.dialects.core.adt import (
     constructor_name,
 )
 from xrelay.dialects.core.functional import AdtType, types_inside
-from xrelay.dialects.core.values import TupleGetItemOp, TupleOp, YieldOp
+from xrelay.dialects.core.values import TupleGetItemOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.slicing import SLICE_BY_SIZE
-from xrelay.dialects.tensor.binary import AddOp, EqualOp, GreaterOp, LessEqualOp, LogicalAndOp, LogicalOrOp
-from xrelay.dialects.tensor.creation import OnesLikeOp, ZerosOp
-from xrelay.dialects.tensor.indexing import TakeOp
-from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
-from xrelay.dialects.tensor.sort import ArgwhereOp, CumsumOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
-from xrelay.dialects.tensor.unary import CastOp
+from xrelay.dialects.tensor.binary import EqualOp, LogicalAndOp
 from xrelay.transforms.functional.defunctionalization import DefunctionalizationPass
 from xrelay.transforms.functional.merge_tail_calls import MergeTailCallsPass
 from xrelay.transforms.functional.to_tail_calls import ToTailCallsPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.rules.functional.choosing import Case, chosen
-from xrelay.transforms.rules.functional.data_layouts import (
-    Child,
-    Constructor,
-    DataLayouts,
-    Layout,
-    Pack,
-    Place,
-    Slot,
-)
+from xrelay.transforms.rules.functional.data_layouts import DataLayouts
+from xrelay.transforms.rules.functional.data_values import Parts, constructed, kind_of
 from xrelay.transforms.rules.functional.specializing import retype
-from xrelay.transforms.rules.placeholders import failure, placeholder
+from xrelay.transforms.rules.placeholders import failure
 from xrelay.transforms.rules.rewriting import Emitter
-
 
 Part: TypeAlias = tuple[Attribute, Attribute, Callable[[], SSAValue]]
 """A pattern, and of the part of a value that it is for the type and what takes it out of the value."""
@@ -156,7 +141,8 @@ class DataToTensors:
             emit = Emitter()
             if isinstance(op, ConstructOp):
                 assert isinstance(type_, AdtType)
-                new = self._constructed(op, type_, emit)
+                made = self.layouts.constructor(type_, constructor_name(op.constructor))
+                new = constructed(self.layouts.layouts[type_], made, op.fields, emit)
             else:
                 assert isinstance(op, MatchOp)
                 new = self._matched(op, type_, emit)
@@ -165,35 +151,6 @@ class DataToTensors:
             Rewriter.insert_op(emit.located(op), InsertPoint.before(op))
             op.results[0].replace_all_uses_with(new)
             Rewriter.erase_op(op)
-
-    # -- values that are made ---------------------------------------------------------------------
-
-    def _constructed(self, op: ConstructOp, type_: AdtType, emit: Emitter) -> SSAValue:
-        """The tensors of a value that is made of some fields."""
-        layout = self.layouts.layouts[type_]
-        made = self.layouts.constructor(type_, constructor_name(op.constructor))
-        slots: dict[int, SSAValue] = {}
-        children: dict[int, SSAValue] = {}
-        pending: list[tuple[Place, SSAValue]] = list(zip(made.places, op.fields, strict=True))
-        while pending:
-            place, value = pending.pop()
-            match place:
-                case Slot():
-                    slots[place.number] = value
-                case Child():
-                    children[place.number] = value
-                case Pack():
-                    fields = [emit(TupleGetItemOp(value, i)) for i in range(len(place.parts))]
-                    pending.extend(zip(place.parts, fields, strict=True))
-        own = [emit.constant(np.array(made.kind, np.int32))]
-        own += [
-            slots[number] if number in slots else _blank(each, emit)
-            for number, each in enumerate(layout.slot_types)
-        ]
-        if layout.in_rows:
-            own = _rows(own, layout, [children[i] for i in range(len(children))], emit)
-        types = layout.type.types.data
-        return emit(TupleOp([_stated(*each, emit) for each in zip(own, types, strict=True)]))
 
     # -- values that are looked into --------------------------------------------------------------
 
@@ -223,9 +180,7 @@ class DataToTensors:
         emit.ops += rest.ops
         return given
 
-    def _chosen(
-        self, op: MatchOp, type_: AdtType, names: Sequence[str], emit: Emitter
-    ) -> SSAValue:
+    def _chosen(self, op: MatchOp, type_: AdtType, names: Sequence[str], emit: Emitter) -> SSAValue:
         """What the clause gives that there is for the constructor of a value, where each has one of its own."""
         cases: list[Case] = []
         for name, pattern, region in zip(names, op.patterns, op.clauses, strict=True):
@@ -239,13 +194,10 @@ class DataToTensors:
                 value = failure(_no_clause(name), op.result.type, nothing)
                 kind = self.layouts.constructor(type_, name).kind
                 cases.append(Case(kind, nothing.ops, [value]))
-        (given,) = chosen(self._kind(op.data, type_, emit), cases, [op.result.type], emit)
+        (given,) = chosen(
+            kind_of(op.data, self.layouts.layouts[type_], emit), cases, [op.result.type], emit
+        )
         return given
-
-    def _kind(self, value: SSAValue, type_: AdtType, emit: Emitter) -> SSAValue:
-        """The number of the constructor of a value."""
-        kind = emit(TupleGetItemOp(value, 0))
-        return _first(kind, emit) if self.layouts.layouts[type_].in_rows else kind
 
     def _clause(self, part: Part, block: Block, emit: Emitter) -> SSAValue:
         """What a clause gives: its operations, for the parts of a value that the pattern names."""
@@ -280,7 +232,7 @@ class DataToTensors:
                 assert isinstance(type_, AdtType)
                 name = constructor_name(pattern.constructor)
                 made = self.layouts.constructor(type_, name)
-                take = _Parts(value, self.layouts.layouts[type_], made, emit)
+                take = Parts(value, self.layouts.layouts[type_], made, emit)
                 parts = [partial(take, place) for place in made.places]
                 fields = self.layouts.fields[type_][name]
                 return list(zip(pattern.fields, fields, parts, strict=True))
@@ -296,7 +248,7 @@ class DataToTensors:
         made = self.layouts.constructor(type_, constructor_name(pattern.constructor))
         if len(self.layouts.fields[type_]) == 1:
             return self._all(self._inner(part, emit), emit)
-        kind = self._kind(value(), type_, emit)
+        kind = kind_of(value(), self.layouts.layouts[type_], emit)
         own = emit(EqualOp(kind, emit.constant(np.array(made.kind, np.int32))))
         inside, otherwise = Emitter(), Emitter()
         inner = self._all(self._inner(part, inside), inside)
@@ -340,109 +292,19 @@ def _field(value: Callable[[], SSAValue], number: int, emit: Emitter) -> SSAValu
     return emit(TupleGetItemOp(value(), number))
 
 
-@dataclass
-class _Parts:
-    """The fields of a value of some constructor, made where they are asked for."""
-
-    value: Callable[[], SSAValue]
-    layout: Layout
-    constructor: Constructor
-    emit: Emitter
-    starts: list[SSAValue] | None = None
-
-    def __call__(self, place: Place) -> SSAValue:
-        """The field at a place."""
-        emit = self.emit
-        match place:
-            case Slot():
-                before = 1 + (self.layout.in_rows and self.layout.counts_rows)
-                found = emit(TupleGetItemOp(self.value(), before + place.number))
-                return _first(found, emit) if self.layout.in_rows else found
-            case Child():
-                return self._child(place.number)
-            case Pack():
-                return emit(TupleOp([self(part) for part in place.parts]))
-
-    def _child(self, number: int) -> SSAValue:
-        """The rows of a part."""
-        emit = self.emit
-        value, count = self.value(), len(self.layout.type.types.data)
-        columns = [emit(TupleGetItemOp(value, i)) for i in range(count)]
-        if self.constructor.children == 1:
-            return emit(TupleOp([_behind_first(each, emit) for each in columns]))
-        if self.starts is None:
-            # The first begins behind the value's own row, each other one behind the rows of the one before.
-            self.starts = [emit.constant(np.array([1], np.int64))]
-            for _ in range(self.constructor.children):
-                count = emit(CastOp(emit(TakeOp(columns[1], self.starts[-1], axis=0)), i64))
-                self.starts.append(emit(AddOp(self.starts[-1], count)))
-        # As rows that are found, and not as a slice: one program serves all numbers of rows then. The last row is blank.
-        start, stop = self.starts[number : number + 2]
-        numbers = emit(CumsumOp(emit(OnesLikeOp(columns[0])), axis=0, dtype=i64))
-        within = emit(
-            LogicalAndOp(emit(GreaterOp(numbers, start)), emit(LessEqualOp(numbers, stop)))
-        )
-        whole = emit(CastOp(_first(columns[1], emit), i64))
-        last = emit(GreaterOp(numbers, whole))
-        rows = emit(SqueezeOp(emit(ArgwhereOp(emit(LogicalOrOp(within, last)))), [1]))
-        return emit(TupleOp([emit(TakeOp(each, rows, axis=0)) for each in columns]))
-
-
-def _rows(
-    own: Sequence[SSAValue], layout: Layout, children: Sequence[SSAValue], emit: Emitter
-) -> list[SSAValue]:
-    """The rows of a value: its own one, and those of what it is made of."""
-    rows = [emit(ExpandDimsOp(each, 0)) for each in own]
-    if layout.counts_rows:
-        count = emit.constant(np.array(1, np.int32))
-        for child in children:
-            count = emit(AddOp(count, _first(emit(TupleGetItemOp(child, 1)), emit)))
-        rows.insert(1, emit(ExpandDimsOp(count, 0)))
-    columns: list[SSAValue] = []
-    for i, first in enumerate(rows):
-        parts = [first]
-        for child in children:
-            column = emit(TupleGetItemOp(child, i))
-            is_last = child is children[-1]
-            parts.append(column if is_last else emit(StridedSliceOp(column, [0], [-1], axes=[0])))
-        if not children:
-            assert is_tensor_type(first.type)
-            parts.append(emit(ZerosOp(first.type.get_shape(), first.type.element_type)))
-        columns.append(emit(ConcatenateOp(emit(TupleOp(parts)), axis=0)))
-    return columns
-
-
-def _blank(type_: TensorType[Attribute], emit: Emitter) -> SSAValue:
-    """What lies where a value has no field."""
-    if not type_.has_static_shape():
-        return placeholder(type_, emit)
-    return emit(ZerosOp(type_.get_shape(), type_.element_type))
-
-
-def _stated(value: SSAValue, type_: Attribute, emit: Emitter) -> SSAValue:
-    """A tensor in the type that all values of a data type have."""
-    assert is_tensor_type(type_)
-    return value if value.type == type_ else emit(tensor.CastOp(value, type_))
-
-
-def _first(rows: SSAValue, emit: Emitter) -> SSAValue:
-    """The first row."""
-    return emit(TakeOp(rows, emit.constant(np.array(0, np.int64)), axis=0))
-
-
-def _behind_first(rows: SSAValue, emit: Emitter) -> SSAValue:
-    """The rows behind the first one."""
-    return emit(StridedSliceOp(rows, [1], [-1], axes=[0], slice_mode=SLICE_BY_SIZE))
-
-
 def _branches(
-    test: SSAValue, then: Emitter, given: SSAValue, otherwise: Emitter, other: SSAValue, emit: Emitter
+    test: SSAValue,
+    then: Emitter,
+    given: SSAValue,
+    otherwise: Emitter,
+    other: SSAValue,
+    emit: Emitter,
 ) -> scf.IfOp:
     """One of two values, by a bool tensor; each is made by operations of its own."""
     assert is_tensor_type(test.type)
     condition = emit(tensor.ExtractOp(test, [], test.type.element_type))
-    regions = [
+    first, second = (
         Region(Block([*each.ops, scf.YieldOp(value)]))
         for each, value in ((then, given), (otherwise, other))
-    ]
-    return scf.IfOp(condition, [given.type], *regions)
+    )
+    return scf.IfOp(condition, [given.type], first, second)

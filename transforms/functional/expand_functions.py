@@ -30,7 +30,6 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.ports import entry_function
@@ -38,6 +37,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import ConstructOp, MatchOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp
+from xrelay.dialects.shapes import HasNoCode
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
 from xrelay.transforms.functional.data_types_to_tensors import DataTypesToTensorsPass
@@ -53,7 +53,6 @@ from xrelay.transforms.promote_references import PromoteReferencesPass
 from xrelay.transforms.rules.called_bodies import named
 from xrelay.transforms.rules.copying import copied
 from xrelay.transforms.rules.inlining import compiler_of
-
 
 FUNCTIONS_AND_DATA = (func.CallOp, ClosureOp, GlobalVarOp, ConstructOp, MatchOp)
 """What is to be expanded."""
@@ -94,8 +93,8 @@ class ExpandFunctionsPass(RelayPass):
             op.add_region(whole)
             _run((*_tidying(), *_direct(), *_tidying()), op)
             return
-        if self.strict and refusal is not None:
-            raise refusal
+        if self.strict:
+            raise HasNoCode(f"function '{entry_function(op).sym_name.data}': {refusal}")
 
 
 def _run(passes: Iterable[RelayPass], op: ModuleOp) -> None:

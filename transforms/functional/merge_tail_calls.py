@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph
@@ -122,7 +122,7 @@ class Merging:
         self.name = unused_name("_".join(group), module_symbols(module))
         self.first: dict[str, int] = {}
         """Behind which parameters those of each function are."""
-        params = [TensorType(i32, [])]
+        params: list[Attribute] = [TensorType(i32, [])]
         self.numbers = {name: number for number, name in enumerate(group)}
         for name, function in group.items():
             self.first[name] = len(params)
@@ -135,7 +135,7 @@ class Merging:
         """Puts the new function in the place of the others."""
         for each in self.module.ops:
             for op in list(walk(each)):
-                if isinstance(op, func.CallOp) and (name := _callee(op)) in self.group:
+                if isinstance(op, func.CallOp) and (name := op.callee.string_value()) in self.group:
                     inside = isinstance(each, func.FuncOp) and each.sym_name.data in self.group
                     self._call(op, name, self.block.args if inside else None)
         cases = [self._case(name, function) for name, function in self.group.items()]

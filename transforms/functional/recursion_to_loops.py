@@ -37,20 +37,16 @@ its virtual machine.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from xdsl.dialects import arith, func, scf, tensor
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TupleType, i1
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.functional import ApplyOp, ClosureOp, LetOp, type_params_of
-from xrelay.dialects.core.values import TupleOp, YieldOp
-from xrelay.dialects.shapes import is_dynamic, is_tensor_type
-from xrelay.interpreters.arrays import dtype_of
-from xrelay.interpreters.constants import constant_op
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp, type_params_of
+from xrelay.dialects.core.values import YieldOp
 from xrelay.transforms.rules.called_bodies import keeps_function, named
 from xrelay.transforms.rules.inlining import compiler_of
 from xrelay.transforms.rules.placeholders import may_be_placeholder, placeholder

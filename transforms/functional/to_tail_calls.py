@@ -63,7 +63,9 @@ class ToTailCallsPass(RelayPass):
         circles = graph.circles()
         found = {name for group in circles for name in group}
         own = [[name] for name, used in graph.uses.items() if name in used and name not in found]
-        chosen = [name for names in (*own, *circles) if self._goes_on(graph, names) for name in names]
+        chosen = [
+            name for names in (*own, *circles) if self._goes_on(graph, names) for name in names
+        ]
         group = {name: graph.functions[name] for name in _between(graph, chosen)}
         around = _around(group)
         if group.keys().isdisjoint(self.entry_functions) and around is not None:
@@ -128,7 +130,9 @@ def _has_data(functions: Iterable[func.FuncOp]) -> bool:
         for op in walk(function):
             types.update(op.result_types)
     parts = types_inside(types)
-    return any(isinstance(each, AdtType) or is_tensor_type(each) and is_dynamic(each) for each in parts)
+    return any(
+        isinstance(each, AdtType) or is_tensor_type(each) and is_dynamic(each) for each in parts
+    )
 
 
 def _around(group: Mapping[str, func.FuncOp]) -> set[Operation] | None:

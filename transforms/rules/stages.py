@@ -30,6 +30,7 @@ from xrelay.runtime.signature import OpenTensor, UnknownDimensions
 from xrelay.runtime.staged import Part, Rounds, Stages
 from xrelay.transforms.rules.cutting import SHARED, Cut, PartOp, used_by
 from xrelay.transforms.rules.rounds import packed_number, round_of, uncast
+from xrelay.transforms.rules.tuples import fields_of
 
 
 class UnknownSizes(UnknownDimensions):
@@ -114,13 +115,21 @@ class _Stages:
         return Stages(first, self._second(late, [*shared, *needed], taken), parts)
 
     def _handed_as_tensors(self, values: Iterable[SSAValue]) -> bool:
-        """Makes tensors of integers among values that one program hands to the other. Returns whether there were any."""
-        found = [value for value in values if isinstance(value.type, IntegerType | IndexType)]
+        """Makes tensors of integers and tuples among values that one program hands to the other. Returns whether there were any."""
+        found = [
+            value for value in values if isinstance(value.type, IntegerType | IndexType | TupleType)
+        ]
         for value in found:
             op = value.owner
             assert isinstance(op, Operation)
             uses = tuple(value.uses)
-            packed, ops = packed_number(value)
+            if isinstance(value.type, TupleType):
+                # A tuple of its fields is made on both sides.
+                ops: list[Operation] = []
+                ops.append(whole := TupleOp(fields_of(value, ops)))
+                packed = whole.result
+            else:
+                packed, ops = packed_number(value)
             self.block.insert_ops_after(ops, op)
             for use in uses:
                 use.operation.operands[use.index] = packed

@@ -326,8 +326,7 @@ def test_programs(name: str) -> None:
                 f'"test.op"(%f) : (!relay.fn<({T}) -> tensor<?xf32>>) -> ()',
                 returned="%x",
             ),
-            f"relay.closure %f: its type becomes {SAME}, "
-            f"but test.op uses it as !relay.fn<({T}) -> tensor<?xf32>>",
+            f"relay.closure %f: its type becomes {SAME}, but test.op uses it as !relay.fn<({T}) -> tensor<?xf32>>",
         ),
     ],
 )

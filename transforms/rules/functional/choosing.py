@@ -46,9 +46,9 @@ def _halved(
         return cases[0]
     middle = len(cases) // 2
     test = tests(LessOp(which, tests.constant(np.array(cases[middle].number, np.int32))))
-    halves = [
+    first, second = (
         _halved(which, half, types, tests).region for half in (cases[:middle], cases[middle:])
-    ]
+    )
     condition = tensor.ExtractOp(test, [], i1)
-    branch = scf.IfOp(condition.result, types, *halves)
+    branch = scf.IfOp(condition.result, types, first, second)
     return Case(cases[0].number, [condition, branch], branch.results)

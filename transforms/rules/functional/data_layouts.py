@@ -233,5 +233,3 @@ class _Placing:
             self.children += 1
             return Child(self.children - 1)
         return Pack(tuple(map(self.place, self.layouts.layouts[type_].type.types.data)))
-
-
