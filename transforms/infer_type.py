@@ -37,7 +37,7 @@ from xrelay.dialects.core.adt import ConstructOp, MatchOp, pattern_variables
 from xrelay.dialects.core.functional import ClosureOp, FnType, ForallType, values_from_outside
 from xrelay.dialects.core.values import CalledBodyOp, TupleOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.type_relations import joined, refined
+from xrelay.dialects.type_relations import joined, refined, tells
 from xrelay.transforms.rules.loop_types import (
     LOOPS,
     Loop,
@@ -246,10 +246,24 @@ class TypeInference:
                 op.operands[number] = source
                 self.changed = True
 
+    def cast_arguments(self, op: func.CallOp) -> None:
+        """Gives a function tensors of the types that it states, where a call has more precise ones."""
+        callee = self.functions.get(op.callee.string_value())
+        inputs = () if callee is None else callee.function_type.inputs
+        for number, (operand, type_) in enumerate(zip(op.operands, inputs, strict=False)):
+            both = is_tensor_type(type_) and is_tensor_type(operand.type)
+            if both and operand.type != type_ and tells(operand.type, type_):
+                cast = tensor.CastOp(operand, type_)
+                Rewriter.insert_op(cast, InsertPoint.before(op))
+                op.operands[number] = cast.dest
+                self.changed = True
+
     def settle(self, op: Operation) -> None:
         """States the types of an operation's results, once those of its operands are known."""
         if isinstance(op, RelayOp | func.ReturnOp):
             self.take_precise(op)
+        elif isinstance(op, func.CallOp):
+            self.cast_arguments(op)
         try:
             types = self.result_types(op)
             if types is not None:
