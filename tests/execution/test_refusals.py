@@ -98,33 +98,29 @@ def test_functions_that_are_called_like_a_kernel():
     assert names == ["fused_abs_1", "fused_abs"]
 
 
-OPTION = (
-    "function 'main': parameter %o is of type !relay.adt<@Opt, [tensor<4xf32>]>, which has no code: "
-    "functions and data types are no tensors"
-)
-DATA_TYPE = "%0 = Some(%x);\n  match (%0) { Some(%y) => exp(%y), None => %x }"
+OPTION = "function 'main': entry @main takes or gives !relay.adt<@Opt, [tensor<4xf32>]>, expected tensors"
+RAGGED = "function 'main': !relay.adt<@Seq, []>: More has tensor<?xf32>, expected known dimensions: the values lie in rows"
 MATCH = "match (%o) { Some(%y) => exp(%y), None => %x }"
 
 
 @pytest.mark.parametrize(
     ("parameters", "body", "message"),
     [
-        ("%x: Tensor[(4), float32]", DATA_TYPE,
-         "function 'main': relay.construct has no code: functions and data types are no tensors"),
+        ("%c: bool, %x: Tensor[(4), float32]",
+         "let %s = if (%c) { More(%x, End) } else { End }; match (%s) { More(%y, _) => sum(%y), End => sum(%x) }",
+         RAGGED),
         ("%o: Opt[Tensor[(4), float32]], %x: Tensor[(4), float32]", MATCH,
          OPTION),
         ("%f: fn (Tensor[(4), float32]) -> Tensor[(4), float32], %x: Tensor[(4), float32]", "%f(%x)",
          "function 'main': parameter %f is of type !relay.fn<(tensor<4xf32>) -> tensor<4xf32>>"),
-        ("%c: bool, %x: Tensor[(4), float32]",
-         "let %f = if (%c) { fn (%y: Tensor[(4), float32]) { exp(%y) } } else { fn (%y: Tensor[(4), float32]) { %y } }; %f(%x)",
-         "function 'main': scf.if %f has no code: value 0 that the first branch gives is !relay.fn<"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("suffix", [".relay", ".mlir"])
 def test_control_flow_and_data_types(
     tmp_path: Path, parameters: str, body: str, message: str, suffix: str
 ):
-    text = f"type Opt[A] {{ Some(A), None }}\ndef @main({parameters}) {{ {body} }}"
+    types = "type Opt[A] { Some(A), None }\ntype Seq { More(Tensor[(?), float32], Seq), End }"
+    text = f"{types}\ndef @main({parameters}) {{ {body} }}"
     path = tmp_path / f"model{suffix}"
     path.write_text(text if suffix == ".relay" else str(read_relay_text(text)))
     with pytest.raises(DiagnosticException) as refused:

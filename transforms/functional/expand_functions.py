@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
@@ -81,11 +81,11 @@ class ExpandFunctionsPass(RelayPass):
         if not any(map(_is_left, walk(op))):
             return
         # Where evaluation does not find everything, it has expanded functions in vain, unless it has to find some.
-        refusal: PassFailedException | None = None
+        refusal: DiagnosticException | None = None
         for source in (plain, copied(op)):
             try:
                 DataTypesToTensorsPass((entry_function(source).sym_name.data,)).rewrite(source)
-            except PassFailedException as error:
+            except DiagnosticException as error:
                 refusal = error
                 continue
             whole = source.detach_region(source.body)

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from xrelay.dialects.base import tuple_type
 from xrelay.dialects.core.failure import FailOp
 from xrelay.dialects.core.values import TupleOp
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.transforms.rules.loop_types import casted
 from xrelay.transforms.rules.rewriting import Emitter
@@ -25,15 +25,22 @@ def may_be_placeholder(type_: Attribute) -> bool:
 
 def placeholder(type_: Attribute, emit: Emitter) -> SSAValue:
     """
-    A value without content of a type that has one: zeros. Unknown dimensions are 2: what is written for a branch that does not run has to
+    A value without content of a type that has one. Unknown dimensions are 2: what is written for a branch that does not run has to
     fit nevertheless, and lengths of 0 and 1 get programs of their own.
     """
     if isinstance(type_, TupleType):
         return emit(TupleOp([placeholder(each, emit) for each in type_.types.data]))
     assert is_tensor_type(type_)
+    if not is_dynamic(type_):
+        return emit(tensor.EmptyOp([], type_))
+    return zeros(type_, emit)
+
+
+def zeros(type_: TensorType[Attribute], emit: Emitter) -> SSAValue:
+    """A tensor of zeros; unknown dimensions are 2."""
     known = _known(type_)
-    zeros = emit.constant(np.zeros(known.get_shape(), dtype_of(known.element_type)))
-    return zeros if known == type_ else emit(tensor.CastOp(zeros, type_))
+    content = emit.constant(np.zeros(known.get_shape(), dtype_of(known.element_type)))
+    return content if known == type_ else emit(tensor.CastOp(content, type_))
 
 
 def failure(message: str, type_: Attribute, emit: Emitter) -> SSAValue:

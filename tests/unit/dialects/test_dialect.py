@@ -77,6 +77,7 @@ EXPRESSIONS = {
 
 EXTENSIONS = {
     "bounded_argwhere": "ONNX's NonZero, with the bound of its size",
+    "fail": "the instruction `Fatal` of Relay's virtual machine",
     "nn.rms_norm": "ONNX's RMSNormalization",
     "qnn.dense_blocks": "onnxruntime's MatMulNBits",
     "qnn.dequantize_blocks": "ONNX's DequantizeLinear with blocks",

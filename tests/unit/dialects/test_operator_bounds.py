@@ -18,6 +18,7 @@ UNBOUNDED = {
     ("constant", "value"): "it is the value",
     ("device_copy", "dst_virtual_device"): DEVICE,
     ("device_copy", "src_virtual_device"): DEVICE,
+    ("fail", "message"): "any text",
     ("memory.alloc_storage", "virtual_device"): DEVICE,
     ("memory.alloc_tensor", "const_shape"): "a constant; assert_shape has the same bounds",
     ("on_device", "virtual_device"): DEVICE,
@@ -64,8 +65,8 @@ def refusal_problem(subject: Subject, name: str, value: Any) -> str | None:
 
 
 def test_every_operator_has_a_table():
-    assert OPERATORS.keys() - SUBJECTS.keys() == {"instantiate"}, (
-        "its result is stated, not inferred"
+    assert OPERATORS.keys() - SUBJECTS.keys() == {"fail", "instantiate"}, (
+        "their results are stated, not inferred"
     )
 
 

@@ -26,7 +26,7 @@ from xrelay.transforms.rules.functional.data_layouts import (
     Place,
     Slot,
 )
-from xrelay.transforms.rules.placeholders import placeholder
+from xrelay.transforms.rules.placeholders import zeros
 from xrelay.transforms.rules.rewriting import Emitter
 
 
@@ -49,7 +49,7 @@ def constructed(
                 pending.extend(zip(place.parts, parts, strict=True))
     own = [emit.constant(np.array(constructor.kind, np.int32))]
     own += [
-        slots[number] if number in slots else placeholder(each, emit)
+        slots[number] if number in slots else zeros(each, emit)
         for number, each in enumerate(layout.slot_types)
     ]
     if layout.in_rows:
@@ -130,7 +130,8 @@ def _rows(
             is_last = child is children[-1]
             parts.append(column if is_last else emit(StridedSliceOp(column, [0], [-1], axes=[0])))
         if not children:
-            parts.append(placeholder(first.type, emit))
+            assert is_tensor_type(first.type)
+            parts.append(zeros(first.type, emit))
         columns.append(emit(ConcatenateOp(emit(TupleOp(parts)), axis=0)))
     return columns
 
