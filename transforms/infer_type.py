@@ -251,8 +251,9 @@ class TypeInference:
         callee = self.functions.get(op.callee.string_value())
         inputs = () if callee is None else callee.function_type.inputs
         for number, (operand, type_) in enumerate(zip(op.operands, inputs, strict=False)):
-            both = is_tensor_type(type_) and is_tensor_type(operand.type)
-            if both and operand.type != type_ and tells(operand.type, type_):
+            if not is_tensor_type(type_) or not is_tensor_type(operand.type):
+                continue
+            if operand.type != type_ and tells(operand.type, type_):
                 cast = tensor.CastOp(operand, type_)
                 Rewriter.insert_op(cast, InsertPoint.before(op))
                 op.operands[number] = cast.dest
