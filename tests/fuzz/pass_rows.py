@@ -106,7 +106,10 @@ ROWS: Mapping[str, PassRow] = {
     "cpu-pipeline": PassRow({"lanes": (4, 8, 16)}, settles=False, keeps_special=False),
     "dead-code-elimination": PassRow({"ignore-impurity": FLAG, "inline-once": FLAG}),
     "defuse-ops": PassRow({"include-composite": FLAG}, before=("fuse-ops",)),
+    "data-types-to-tensors": PassRow(theme="functions"),
     "defunctionalization": PassRow(theme="functions"),
+    "merge-tail-calls": PassRow(is_idle=True, theme="functions"),
+    "to-tail-calls": PassRow(is_idle=True, theme="functions"),
     "dynamic-to-static": PassRow({"max-bytes": (64, 1 << 20)}, theme="dynamic"),
     "eta-expand": PassRow(
         {"expand-constructor": FLAG, "expand-global-var": FLAG},

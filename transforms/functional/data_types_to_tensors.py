@@ -40,6 +40,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.exhaustiveness import unmatched_value
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -131,6 +132,7 @@ class DataToTensors:
             if isinstance(op, ConstructOp):
                 self.data[op] = op.result.type
             elif isinstance(op, MatchOp):
+                _require_reachable(op, definitions)
                 self.data[op] = op.data.type
                 self.unmatched[op] = unmatched_value(op, symbols)
 
@@ -266,6 +268,27 @@ class DataToTensors:
             if test is not None:
                 result = test if result is None else emit(LogicalAndOp(result, test))
         return result
+
+
+def _require_reachable(op: MatchOp, definitions: dict[str, TypeDefOp]) -> None:
+    """Raises PassFailedException for a match without clauses, or with clauses behind one that has all values."""
+    if not op.patterns.data:
+        raise PassFailedException(f"{operation_text(op)} has no clauses")
+
+    def has_all(pattern: Attribute) -> bool:
+        match pattern:
+            case TuplePatternAttr():
+                return all(map(has_all, pattern.fields))
+            case ConstructorPatternAttr():
+                definition = definitions[pattern.constructor.root_reference.data]
+                return len(definition.by_name) == 1 and all(map(has_all, pattern.fields))
+            case _:
+                return True
+
+    if any(map(has_all, op.patterns.data[:-1])):
+        raise PassFailedException(
+            f"{operation_text(op)} has a clause behind one that has a pattern for all values"
+        )
 
 
 def _constructors(op: MatchOp) -> list[str]:

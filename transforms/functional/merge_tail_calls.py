@@ -13,7 +13,7 @@ The function takes the parameters of all of them, and which one it is; `recursio
 place become a part of the one that calls them.
 
 Leaves alone: functions that go on after such a call, that take or give something else than tensors and tuples of these, with type parameters, for other
-compilers, and entries.
+compilers, those that are values, and entries.
 
 Source: tail calls as jumps, G. L. Steele, Debunking the "expensive procedure call" myth, 1977.
 """
@@ -31,12 +31,12 @@ from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.names import module_symbols, unused_name
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.functional import type_params_of
+from xrelay.dialects.core.functional import GlobalVarOp, type_params_of
 from xrelay.transforms.functional.to_cps import stays
 from xrelay.transforms.rules.functional.choosing import Case, chosen
 from xrelay.transforms.rules.placeholders import may_be_placeholder, placeholder
 from xrelay.transforms.rules.rewriting import Emitter
-from xrelay.transforms.rules.tail_calls import last_operations
+from xrelay.transforms.rules.tail_calls import last_operations, require_entries
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,23 @@ class MergeTailCallsPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
+        require_entries(graph, self.entry_functions)
+        values = (each for each in walk(op) if isinstance(each, GlobalVarOp))
+        named = {each.function.string_value() for each in values}
         for names in graph.circles():
             group = {name: graph.functions[name] for name in sorted(names)}
-            if group.keys().isdisjoint(self.entry_functions) and _may_merge(group):
+            if group.keys().isdisjoint(self.entry_functions) and _may_merge(group, named):
                 _inline_once(op, group)
                 if len(group) > 1:
                     Merging(op, group).run()
 
 
-def _may_merge(group: Mapping[str, func.FuncOp]) -> bool:
+def _may_merge(group: Mapping[str, func.FuncOp], named: set[str]) -> bool:
     """Whether functions that call each other can become one."""
-    for function in group.values():
+    for name, function in group.items():
         type_ = function.function_type
+        if name in named:
+            return False
         if stays(function) or len(function.body.blocks) != 1 or type_params_of(function):
             return False
         if not all(map(may_be_placeholder, (*type_.inputs, *type_.outputs))):

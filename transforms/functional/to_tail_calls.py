@@ -46,7 +46,7 @@ from xrelay.dialects.core.functional import (
 from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 from xrelay.transforms.functional.to_cps import Conversion, stays
-from xrelay.transforms.rules.tail_calls import last_operations
+from xrelay.transforms.rules.tail_calls import last_operations, require_entries
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class ToTailCallsPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
+        require_entries(graph, self.entry_functions)
         circles = graph.circles()
         found = {name for group in circles for name in group}
         own = [[name] for name, used in graph.uses.items() if name in used and name not in found]
@@ -117,6 +118,7 @@ def _is_other(function: func.FuncOp) -> bool:
     return (
         stays(function)
         or len(function.body.blocks) != 1
+        or len(function.function_type.outputs) != 1
         or bool(type_params_of(function))
         or any(isinstance(op, ApplyOp | ClosureOp | GlobalVarOp) for op in walk(function))
     )

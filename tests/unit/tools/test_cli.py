@@ -518,7 +518,7 @@ def test_a_named_pass_is_told_whole(cmd: Command) -> None:
     assert "%1 = relay.constant dense<2.0>" in fold
     assert "\n- `max-bytes=1048576`: Results up to this size are always folded" in fold
     assert "\nParity with TVM's FoldConstant: " in fold
-    assert "Runs `to-graph-normal-form`, `expand-functions`, " in others[0]
+    assert "Runs `to-graph-normal-form`, `expand-functions{strict=true}`, " in others[0]
     cmd("passes", "fuse-op").refused("no pass is called 'fuse-op'; did you mean 'fuse-ops'?")
 
 
