@@ -65,7 +65,8 @@ def _failure_note(signature: Signature) -> str:
     lines = "".join(f" *   {reason}\n" for reason in reasons)
     return (
         " *\n"
-        f" * Afterwards ((const long long *)workspace)[{FAILURE // 8}] is 0, or there are no results, and it says why:\n"
+        f" * Afterwards ((const long long *)workspace)[{FAILURE // 8}] is 0, or there are no results\n"
+        " * (outputs may have been written to), and it says why:\n"
         f"{lines}"
     )
 

@@ -16,6 +16,8 @@ from xrelay.runtime.lengths import KnownLengths, OpenLengths
 from xrelay.runtime.support import MAX_THREADS
 
 FORMAT_VERSION = 4
+FAILING_VERSION = 6
+"""The version of what may end with a failure, which those who read the one before would take for a result. (5: `dimensions/interface.py`.)"""
 FAILURE = 56
 """The byte of the workspace of a program with calls or failures where 64 bits say after a run why there are no results."""
 TOO_DEEP = 1
@@ -287,7 +289,7 @@ class Signature:
 
         return json.dumps(
             {
-                "format": FORMAT_VERSION,
+                "format": FAILING_VERSION if self.failures else FORMAT_VERSION,
                 "name": self.name,
                 "inputs": specs(self.inputs),
                 "outputs": specs(self.outputs),
@@ -328,8 +330,10 @@ class Signature:
         Raises ModelError for anything else.
         """
         given = Fields(data)
-        if (version := given.number("format")) != FORMAT_VERSION:
-            raise ModelError(f"the model has format {version}, this version reads {FORMAT_VERSION}")
+        if (version := given.number("format")) not in (FORMAT_VERSION, FAILING_VERSION):
+            raise ModelError(
+                f"the model has format {version}, this version reads {FORMAT_VERSION} and {FAILING_VERSION}"
+            )
         signature = Signature(
             given.identifier("name"),
             tuple(map(_tensor, given.listed("inputs"))),

@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph
-from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.relay_pass import RelayPass
 
 
@@ -38,12 +37,7 @@ class RemoveUnusedFunctionsPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
-        for entry in self.entry_functions:
-            if entry not in graph.functions:
-                raise PassOptionError(
-                    f"'entry-functions' has {entry}, the module has "
-                    + (", ".join(graph.functions) or "no functions")
-                )
+        graph.require(self.entry_functions)
         needed = graph.reachable((*self.entry_functions, *graph.used_elsewhere))
         for name, function in graph.functions.items():
             if name not in needed:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 
 
@@ -38,6 +40,11 @@ def symbols_used(op: Operation) -> dict[str, None]:
     return found
 
 
+def callee(op: Operation) -> str | None:
+    """The function that an operation calls by its name."""
+    return op.callee.string_value() if isinstance(op, func.CallOp) else None
+
+
 @dataclass(frozen=True)
 class CallGraph:
     """The functions at the top of a module."""
@@ -59,6 +66,24 @@ class CallGraph:
         }
         elsewhere = [symbols_used(op) for op in ops if not isinstance(op, func.FuncOp)]
         return cls(functions, uses, frozenset(name for names in elsewhere for name in names))
+
+    @cached_property
+    def users(self) -> dict[str, list[str]]:
+        """For each function the functions that use it."""
+        users: dict[str, list[str]] = {name: [] for name in self.functions}
+        for name, used in self.uses.items():
+            for each in used:
+                users[each].append(name)
+        return users
+
+    def require(self, entries: Iterable[str]) -> None:
+        """Raises PassOptionError for entries that the module does not have."""
+        for entry in entries:
+            if entry not in self.functions:
+                raise PassOptionError(
+                    f"'entry-functions' has {entry}, the module has "
+                    + (", ".join(self.functions) or "no functions")
+                )
 
     def reachable(self, entries: Iterable[str]) -> set[str]:
         """The functions that some functions need, they included."""
@@ -96,10 +121,6 @@ class CallGraph:
 
         Source: M. Sharir, A strong-connectivity algorithm and its applications in data flow analysis, 1981.
         """
-        users: dict[str, list[str]] = {name: [] for name in self.functions}
-        for name, used in self.uses.items():
-            for each in used:
-                users[each].append(name)
         found: list[list[str]] = []
         seen: set[str] = set()
         for start in reversed(self.callees_first()):
@@ -109,7 +130,7 @@ class CallGraph:
                 if name not in seen:
                     seen.add(name)
                     group.append(name)
-                    pending.extend(users[name])
+                    pending.extend(self.users[name])
             if len(group) > 1:
                 found.append(group)
         return found

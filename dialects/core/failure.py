@@ -13,7 +13,8 @@ from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKi
 @irdl_op_definition
 class FailOp(RelayOp):
     """
-    Ends the program with an error that says `message`; there is no value. Where it is not reached, nothing happens.
+    Ends the program with an error that says `message`; there is no value. Where it is not reached, nothing happens. Machine code
+    ends loops and calls, and tells the first failure of a run, which has no results; what it computes until then means nothing.
 
     Source: this project; Relay's virtual machine has an instruction `Fatal`, which it compiles incomplete matches to.
     """

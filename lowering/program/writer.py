@@ -242,9 +242,13 @@ class FunctionWriter:
         self.first_alone([_store(zero.result, place, 8) for place in places], zero)
 
     def ending(self, failure: int) -> list[Operation]:
-        """What ends all loops and calls, and says why; the numbers and the places for it are there before."""
-        one, why, place = self.number(1), self.number(failure), self.failure()
-        return [_store(one, self.words, 8), _store(why, place, 8)]
+        """What ends all loops and calls, and says why, if nothing has before; numbers and places for it are there already."""
+        none, one, why = self.number(0), self.number(1), self.number(failure)
+        place = self.failure()
+        before = llvm.LoadOp.create(operands=[place], result_types=[i64], properties=access(8))
+        is_first = arith.CmpiOp(before.results[0], none, "eq")
+        told = arith.SelectOp(is_first.result, why, before.results[0])
+        return [_store(one, self.words, 8), before, is_first, told, _store(told.result, place, 8)]
 
     def failure(self) -> SSAValue:
         """Where the words say why there are no results."""

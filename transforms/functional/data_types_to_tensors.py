@@ -1,14 +1,14 @@
 """
 `data-types-to-tensors`: values of data types become tensors, and `relay.match` branches.
 
-    %l = relay.construct @List::@Nil()                     %l = relay.tuple [0], zeros(2x2)          // rows: Nil is 0, a blank one
+    %l = relay.construct @List::@Nil()                     %l = relay.tuple [0, 0], zeros(2x2)         // rows: Nil is 0, a blank one
     %m = relay.construct @List::@Cons(%x, %l)              %a = relay.concatenate [1], %l.0             // Cons is 1
     %y = relay.match %m [@Cons(%h, %t), @Nil()] {          %b = relay.concatenate expand_dims(%x), %l.1
-    ^bb0(%h, %t):                                   ──►    %c = relay.equal take(%a, 0), 1
+    ^bb0(%h, %t):                                   ──►    %c = relay.less take(%a, 0), 1              // Nil
       … %h … %t …                                          %y = scf.if %c {
-    } {                                                      … take(%b, 0) … strided_slice(%b, 1 to the end) …
+    } {                                                      …
       …                                                    } else {
-    }                                                        …
+    }                                                        … take(%b, 0) … strided_slice(%b, 1 to the end) …
                                                            }
 
 - A type that does not hold itself becomes the number of the constructor and the fields of all constructors, of which those that
@@ -33,7 +33,7 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import func, scf, tensor
-from xdsl.dialects.builtin import ModuleOp, TupleType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TupleType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -122,6 +122,7 @@ class DataToTensors:
 
     def __init__(self, module: ModuleOp, definitions: dict[str, TypeDefOp]):
         self.module = module
+        _drop_unreachable(module, definitions)
         self.layouts = DataLayouts(definitions, _types(module))
         symbols = Symbols()
         self.data: dict[Operation, Attribute] = {}
@@ -132,7 +133,6 @@ class DataToTensors:
             if isinstance(op, ConstructOp):
                 self.data[op] = op.result.type
             elif isinstance(op, MatchOp):
-                _require_reachable(op, definitions)
                 self.data[op] = op.data.type
                 self.unmatched[op] = unmatched_value(op, symbols)
 
@@ -270,10 +270,12 @@ class DataToTensors:
         return result
 
 
-def _require_reachable(op: MatchOp, definitions: dict[str, TypeDefOp]) -> None:
-    """Raises PassFailedException for a match without clauses, or with clauses behind one that has all values."""
-    if not op.patterns.data:
-        raise PassFailedException(f"{operation_text(op)} has no clauses")
+def _drop_unreachable(module: ModuleOp, definitions: dict[str, TypeDefOp]) -> None:
+    """
+    Removes clauses behind one that has a pattern for all values.
+
+    Raises PassFailedException for a match without clauses.
+    """
 
     def has_all(pattern: Attribute) -> bool:
         match pattern:
@@ -285,10 +287,17 @@ def _require_reachable(op: MatchOp, definitions: dict[str, TypeDefOp]) -> None:
             case _:
                 return True
 
-    if any(map(has_all, op.patterns.data[:-1])):
-        raise PassFailedException(
-            f"{operation_text(op)} has a clause behind one that has a pattern for all values"
-        )
+    # Those within others first: what is removed has been looked at.
+    for op in list(walk(module, region_first=True)):
+        if not isinstance(op, MatchOp):
+            continue
+        if not op.patterns.data:
+            raise PassFailedException(f"{operation_text(op)} has no clauses")
+        patterns = op.patterns.data
+        count = next((i for i, each in enumerate(patterns, 1) if has_all(each)), len(patterns))
+        op.patterns = ArrayAttr(patterns[:count])
+        for region in op.clauses[count:]:
+            op.detach_region(region).erase()
 
 
 def _constructors(op: MatchOp) -> list[str]:

@@ -39,7 +39,6 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.names import fresh_names, operation_text
-from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -81,16 +80,11 @@ class DefunctionalizationPass(RelayPass):
     """The functions that are called from outside."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        functions = CallGraph.of_module(op).functions
-        entries: list[func.FuncOp] = []
-        for name in self.entry_functions:
-            if name not in functions:
-                raise PassOptionError(
-                    f"'entry-functions' has {name}, the module has "
-                    + (", ".join(functions) or "no functions")
-                )
-            entries.append(functions[name])
-            _require_first_order(functions[name])
+        graph = CallGraph.of_module(op)
+        graph.require(self.entry_functions)
+        entries = [graph.functions[name] for name in self.entry_functions]
+        for entry in entries:
+            _require_first_order(entry)
         Defunctionalization(op).run(Specialization(op).run(entries))
 
 

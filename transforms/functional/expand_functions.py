@@ -16,7 +16,8 @@
 In order: `eta-expand` of functions that are values, `recursion-to-loops`, `inline{calls=true}`, `inline-closures`, `inline` again for
 what these called, and `outline-closures`. What is left calls itself elsewhere than last, or is for another compiler. Where
 function values or data types are left, `partial-eval` finds out what cells and constructors hold, and the passes run again; those that
-are left then, as a branch, a parameter, or a list of unknown length gives them, become tensors (`data-types-to-tensors`).
+are left then, as a branch, a parameter, or a list of unknown length gives them, become tensors (`data-types-to-tensors`), and of the functions
+those stay that `@main`, or the only one that no other calls, needs.
 
 Leaves alone: what each of these passes leaves alone, and with `strict=false` data and function values that cannot become tensors, which are
 refused otherwise.

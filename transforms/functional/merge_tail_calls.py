@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.call_graph import CallGraph, callee
 from xrelay.analysis.facts.names import module_symbols, unused_name
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -36,7 +36,7 @@ from xrelay.transforms.functional.to_cps import stays
 from xrelay.transforms.rules.functional.choosing import Case, chosen
 from xrelay.transforms.rules.placeholders import may_be_placeholder, placeholder
 from xrelay.transforms.rules.rewriting import Emitter
-from xrelay.transforms.rules.tail_calls import last_operations, require_entries
+from xrelay.transforms.rules.tail_calls import last_operations
 
 
 @dataclass(frozen=True)
@@ -50,58 +50,61 @@ class MergeTailCallsPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
-        require_entries(graph, self.entry_functions)
-        values = (each for each in walk(op) if isinstance(each, GlobalVarOp))
-        named = {each.function.string_value() for each in values}
+        graph.require(self.entry_functions)
+        calls: dict[str, list[func.CallOp]] = {name: [] for name in graph.functions}
+        values: set[str] = set()
+        for each in walk(op):
+            if isinstance(each, func.CallOp) and each.callee.string_value() in calls:
+                calls[each.callee.string_value()].append(each)
+            elif isinstance(each, GlobalVarOp):
+                values.add(each.function.string_value())
         for names in graph.circles():
             group = {name: graph.functions[name] for name in sorted(names)}
-            if group.keys().isdisjoint(self.entry_functions) and _may_merge(group, named):
-                _inline_once(op, group)
+            kept = values.union(self.entry_functions)
+            if group.keys().isdisjoint(kept) and _may_merge(group):
+                _inline_once(group, calls)
                 if len(group) > 1:
-                    Merging(op, group).run()
+                    Merging(op, group).run(calls)
 
 
-def _may_merge(group: Mapping[str, func.FuncOp], named: set[str]) -> bool:
+def _may_merge(group: Mapping[str, func.FuncOp]) -> bool:
     """Whether functions that call each other can become one."""
-    for name, function in group.items():
+    for function in group.values():
         type_ = function.function_type
-        if name in named:
-            return False
         if stays(function) or len(function.body.blocks) != 1 or type_params_of(function):
             return False
         if not all(map(may_be_placeholder, (*type_.inputs, *type_.outputs))):
             return False
         last = {op for _, op in last_operations(function.body.block)}
-        if any(_callee(op) in group and op not in last for op in walk(function)):
+        if any(callee(op) in group and op not in last for op in walk(function)):
             return False
     return len({function.function_type.outputs for function in group.values()}) == 1
 
 
-def _inline_once(module: ModuleOp, group: dict[str, func.FuncOp]) -> None:
+def _inline_once(group: dict[str, func.FuncOp], calls: Mapping[str, list[func.CallOp]]) -> None:
     """Puts functions that are called at one place, in another one of the group, into that place."""
-    places: dict[str, list[tuple[str | None, func.CallOp]]] = {name: [] for name in group}
-    for each in module.ops:
-        inside = each.sym_name.data if isinstance(each, func.FuncOp) else None
-        for op in walk(each):
-            if isinstance(op, func.CallOp) and (name := _callee(op)) in places:
-                places[name].append((inside, op))
-    home = {name: name for name in group}
-    for name, found in places.items():
-        (caller, call), *others = found
-        if others or caller not in group or len(group) == 1:
+    for name, function in list(group.items()):
+        if len(calls[name]) > 1 or len(group) == 1:
             continue
-        while home[caller] != caller:
-            caller = home[caller]
-        if caller == name:
-            continue  # It has become a part of itself.
-        function = group.pop(name)
-        home[name] = caller
+        (call,) = calls[name]
+        caller = _function_around(call)
+        if caller is function or caller not in group.values():
+            continue
+        del group[name]
         for param, arg in zip(function.args, call.arguments, strict=True):
             param.replace_all_uses_with(arg)
         ops, results = _taken_out(function.body.block)
         Rewriter.insert_op(ops, InsertPoint.before(call))
         Rewriter.replace_op(call, [], results)
         Rewriter.erase_op(function)
+
+
+def _function_around(op: Operation) -> func.FuncOp | None:
+    """The function that an operation is in."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        parent = parent.parent_op()
+    return parent
 
 
 def _taken_out(block: Block) -> tuple[list[Operation], list[SSAValue]]:
@@ -112,10 +115,6 @@ def _taken_out(block: Block) -> tuple[list[Operation], list[SSAValue]]:
     results = list(end.operands)
     Rewriter.erase_op(end)
     return ops, results
-
-
-def _callee(op: Operation) -> str | None:
-    return op.callee.string_value() if isinstance(op, func.CallOp) else None
 
 
 class Merging:
@@ -136,13 +135,12 @@ class Merging:
         self.block.args[0].name_hint = "which"
         self.results = next(iter(group.values())).function_type.outputs.data
 
-    def run(self) -> None:
+    def run(self, calls: Mapping[str, list[func.CallOp]]) -> None:
         """Puts the new function in the place of the others."""
-        for each in self.module.ops:
-            for op in list(walk(each)):
-                if isinstance(op, func.CallOp) and (name := op.callee.string_value()) in self.group:
-                    inside = isinstance(each, func.FuncOp) and each.sym_name.data in self.group
-                    self._call(op, name, self.block.args if inside else None)
+        for name in self.group:
+            for call in calls[name]:
+                inside = _function_around(call) in self.group.values()
+                self._call(call, name, self.block.args if inside else None)
         cases = [self._case(name, function) for name, function in self.group.items()]
         emit = Emitter()
         results = chosen(self.block.args[0], cases, self.results, emit)

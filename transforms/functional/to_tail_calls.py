@@ -16,8 +16,8 @@
 - Only where values of data types are used, or tensors of unknown dimensions: others can call themselves in machine code, which has a stack.
   `data-types-to-tensors` makes one of the functions that are handed over.
 
-Leaves alone: functions that use functions as values or have type parameters (`defunctionalization` comes first), calls within loops,
-entries that are called.
+Leaves alone: functions that use functions as values or have type parameters (`defunctionalization` comes first), or several results, calls within
+loops, entries that are called.
 
 Source: continuations, J. Reynolds, Definitional interpreters for higher-order programming languages, 1972.
 """
@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.call_graph import CallGraph, callee
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import MatchOp
@@ -46,7 +46,7 @@ from xrelay.dialects.core.functional import (
 from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 from xrelay.transforms.functional.to_cps import Conversion, stays
-from xrelay.transforms.rules.tail_calls import last_operations, require_entries
+from xrelay.transforms.rules.tail_calls import last_operations
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ToTailCallsPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
-        require_entries(graph, self.entry_functions)
+        graph.require(self.entry_functions)
         circles = graph.circles()
         found = {name for group in circles for name in group}
         own = [[name] for name, used in graph.uses.items() if name in used and name not in found]
@@ -87,7 +87,7 @@ class ToTailCallsPass(RelayPass):
             for _, each in last_operations(function.body.block, (scf.IfOp, MatchOp))
         )
         calls = (each for function in group.values() for each in walk(function))
-        inside = {each for each in calls if _callee(each) in group}
+        inside = {each for each in calls if callee(each) in group}
         return not inside <= set(last) and _around(group) is not None
 
 
@@ -96,21 +96,13 @@ def _between(graph: CallGraph, names: Sequence[str]) -> list[str]:
     Some functions, and those that they call and that call them, by way of others: what is handed over by one may be
     called by another.
     """
-    users: dict[str, list[str]] = {name: [] for name in graph.functions}
-    for name, used in graph.uses.items():
-        for each in used:
-            users[each].append(name)
     callers, pending = set(names), list(names)
     while pending:
-        new = [name for name in users[pending.pop()] if name not in callers]
+        new = [name for name in graph.users[pending.pop()] if name not in callers]
         callers.update(new)
         pending += new
     called = graph.reachable(names)
     return [name for name in graph.functions if name in callers and name in called]
-
-
-def _callee(op: Operation) -> str | None:
-    return op.callee.string_value() if isinstance(op, func.CallOp) else None
 
 
 def _is_other(function: func.FuncOp) -> bool:
@@ -126,11 +118,11 @@ def _is_other(function: func.FuncOp) -> bool:
 
 def _has_data(functions: Iterable[func.FuncOp]) -> bool:
     """Whether some functions use values of data types, or of unknown dimensions."""
-    types: set[Attribute] = set()
+    types: list[Attribute] = []
     for function in functions:
-        types.update(function.function_type.inputs.data)
+        types += function.function_type.inputs.data
         for op in walk(function):
-            types.update(op.result_types)
+            types += op.result_types
     parts = types_inside(types)
     return any(
         isinstance(each, AdtType) or is_tensor_type(each) and is_dynamic(each) for each in parts
@@ -144,7 +136,7 @@ def _around(group: Mapping[str, func.FuncOp]) -> set[Operation] | None:
         if _is_other(function):
             return None
         for op in walk(function):
-            parent = op.parent_op() if _callee(op) in group else function
+            parent = op.parent_op() if callee(op) in group else function
             while parent is not function and parent is not None and parent not in around:
                 if not isinstance(parent, MatchOp | scf.IfOp):
                     return None
@@ -159,7 +151,7 @@ def _call_from_outside(module: ModuleOp, group: Mapping[str, func.FuncOp]) -> No
         if not isinstance(function, func.FuncOp) or function.sym_name.data in group:
             continue
         for op in walk(function):
-            if isinstance(op, func.CallOp) and _callee(op) in group:
+            if isinstance(op, func.CallOp) and callee(op) in group:
                 result = op.result_types[0]
                 block = Block(arg_types=[result])
                 block.add_op(YieldOp(block.args[0]))

@@ -1,24 +1,10 @@
 """Calls that are the last thing that a function does."""
 
-from collections.abc import Sequence
-
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
 
-from xrelay.analysis.facts.call_graph import CallGraph
-from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.dialects.core.functional import LetOp
 from xrelay.transforms.rules.called_bodies import named
-
-
-def require_entries(graph: CallGraph, entries: Sequence[str]) -> None:
-    """Raises PassOptionError for entries that a module does not have."""
-    for entry in entries:
-        if entry not in graph.functions:
-            raise PassOptionError(
-                f"'entry-functions' has {entry}, the module has "
-                + (", ".join(graph.functions) or "no functions")
-            )
 
 
 def last_operations(

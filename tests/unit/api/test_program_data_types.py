@@ -3,6 +3,7 @@ Programs with data types, and with functions that are values: machine code compu
 those of Relay's prelude (`std/prelude.rly`), written anew.
 """
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
+from xrelay.compiler import context
 from xrelay.errors import CompileError
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Model
+from xrelay.runtime.signature import FAILING_VERSION
 
 PRELUDE = """
 type List[A] { Cons(A, List[A]), Nil, }
@@ -164,6 +168,47 @@ def test_values_of_one_size(name: str, threads: int) -> None:
         check(model, module, count)
 
 
+def test_clauses_that_nothing_reaches() -> None:
+    body = "match (%l) { _ => %x, Cons(%a, %r) => match (%r) { Cons(%b, _) => @total(%x, Cons(%a, Cons(%b, %r))), Nil => %a, }, }"
+    module = program(body)
+    model = xrelay.compile(module, cache=False)
+    for count in (0, 3):
+        check(model, module, count)
+
+
+def test_types_that_hold_themselves_at_larger_types() -> None:
+    text = f"""type N[A] {{ Z(A), S(N[(A, A)]), }}
+def @main(%x: {TENSOR}, %n: int32) -> {TENSOR} {{
+  let %m = if (less(%n, 2)) {{ Z(%x) }} else {{ S(Z((%x, %x))) }};
+  match (%m) {{ Z(%a) => %a, S(_) => exp(%x), }}
+}}"""
+    with pytest.raises(
+        DiagnosticException, match="@N holds itself at ever larger types.*--interpret"
+    ):
+        xrelay.compile(read_relay_text(text), cache=False)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_first_failure_is_told(threads: int) -> None:
+    text = """func.func @main(%c: tensor<i1>) -> tensor<f32> {
+      %b = tensor.extract %c[] : tensor<i1>
+      %r = scf.if %b -> (tensor<f32>) {
+        %f = relay.fail "the first" : tensor<f32>
+        %g = relay.fail "the second" : tensor<f32>
+        %s = relay.add %f, %g : (tensor<f32>, tensor<f32>) -> tensor<f32>
+        scf.yield %s : tensor<f32>
+      } else {
+        %f = relay.fail "another" : tensor<f32>
+        scf.yield %f : tensor<f32>
+      }
+      return %r : tensor<f32>
+    }"""
+    model = xrelay.compile(Parser(context(), text).parse_module(), cache=False, threads=threads)
+    for value, message in ((True, "the first$"), (False, "another$")):
+        with pytest.raises(ModelError, match=message):
+            model.run({model.signature.inputs[0].name: np.array(value)})
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_programs_that_end_say_so_in_files(tmp_path: Path, threads: int) -> None:
     module = program(
@@ -173,6 +218,8 @@ def test_programs_that_end_say_so_in_files(tmp_path: Path, threads: int) -> None
     path = tmp_path / "model.so"
     model.save(path)
     message = "no clause of a relay.match has a pattern for None"
+    # Versions before that do not know of failures refuse it.
+    assert json.loads(model.signature.to_json())["format"] == FAILING_VERSION
     assert f"2: {message}" in path.with_suffix(".h").read_text()
     for each in (model, xrelay.load(path)):
         np.testing.assert_allclose(each.run(inputs(1))["output0"], np.exp(inputs(1)["x"]), 1e-6)

@@ -24,8 +24,8 @@ from xrelay.dialects.core.adt import TypeDefOp
 from xrelay.dialects.core.functional import AdtType, Instance, type_parts, types_inside, with_parts
 from xrelay.dialects.shapes import is_tensor_type
 
-MOST_TYPES = 1000
-"""How many data types a program may have: one that holds itself at ever larger types has no end of them."""
+MOST_INSTANCES = 16
+"""For how many types a data type is found in fields alone: one that holds itself at ever larger types has no end of them."""
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,16 @@ class DataLayouts:
     def _find(self, types: Iterable[Attribute]) -> None:
         """Finds the data types within some types, and the types of their fields."""
         pending = [each for each in types_inside(types) if isinstance(each, AdtType)]
+        stated = set(pending)
+        others = Counter[str]()
         while pending:
             type_ = pending.pop()
             if type_ in self.fields:
                 continue
-            if len(self.fields) == MOST_TYPES:
-                raise PassFailedException(
-                    f"there are more than {MOST_TYPES} data types, the last one is {type_}"
-                )
+            name = type_.definition.string_value()
+            others[name] += type_ not in stated
+            if others[name] > MOST_INSTANCES:
+                raise PassFailedException(f"data type @{name} holds itself at ever larger types")
             found = self.fields[type_] = self._fields(type_)
             inside = types_inside(each for fields in found.values() for each in fields)
             pending.extend(each for each in inside if isinstance(each, AdtType))
