@@ -10,7 +10,8 @@ and known shapes only is computed as `fold-constant` does, also where its stated
 open, and a `relay.dyn.*` operator whose shape operands have become constants is replaced, so that the
 operators after it know their shapes.
 
-Of a `scf.if` whose condition turns out to be a constant, the branch that is taken stays.
+Of a `scf.if` whose condition turns out to be a constant, the branch that is taken stays. What makes no sense in a branch, for the
+shapes that turn out, becomes `relay.fail`; elsewhere it is refused.
 
 Leaves alone: operators whose shape operands are not known, and modules without any such operator and
 without any `scf.if` that gives an unknown dimension.
