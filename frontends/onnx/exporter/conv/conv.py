@@ -1,14 +1,16 @@
 """Emitters of convolution and its transpose, in any layout."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from xrelay.dialects.conv import conv
 from xrelay.dialects.conv import packed as conv_packed
 from xrelay.dialects.conv import transpose as conv_transpose
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.exporter.graph import EmitterTable, OutputGraph, Tensor, dtype_of
+from xrelay.frontends.onnx.exporter.graph import INT32, EmitterTable, OutputGraph, Tensor, dtype_of
 from xrelay.frontends.onnx.exporter.nn.dense import BYTES, integers
 from xrelay.frontends.onnx.exporter.tensor.layout import change_layout
 
@@ -73,13 +75,37 @@ def convolution(
     if data.dtype in BYTES and weight.dtype in BYTES and dtype.kind in "iu" and dtype.itemsize <= 4:
         # Integers of a narrow sum are the last bits of those of a wide one.
         result = graph.cast(
-            graph.node("ConvInteger", data, weight, *zero_points, **attributes), dtype
+            _integer_sums(graph, data, weight, kernel, zero_points, attributes), dtype
         )
     else:
         result = graph.node(
             "Conv", graph.cast(data, dtype), graph.cast(weight, dtype), **attributes
         )
     return _in_out_layout(graph, op, result, kernel[0])
+
+
+def _integer_sums(
+    graph: OutputGraph,
+    data: Tensor,
+    weight: Tensor,
+    kernel: Sequence[int],
+    zero_points: Sequence[Tensor],
+    attributes: Mapping[str, Any],
+) -> Tensor:
+    """
+    ConvInteger. Zero points of single output channels, which onnxruntime refuses there, are subtracted from its result: each
+    times the sum of what its channel reads.
+    """
+    known = [graph.known(each) for each in zero_points]
+    if not any(array is not None and array.ndim for array in known):
+        return graph.node("ConvInteger", data, weight, *zero_points, **attributes)
+    zero, channel_zeros = zero_points
+    sums, read = (
+        graph.node("ConvInteger", data, factor, zero, **attributes)
+        for factor in (weight, graph.constant(np.ones(kernel, weight.dtype)))
+    )
+    each = graph.along(graph.cast(channel_zeros, INT32), 1, len(kernel))
+    return graph.node("Sub", sums, graph.node("Mul", read, each))
 
 
 def transposed_convolution(graph: OutputGraph, op: conv.TransposedConvolutionOp) -> Tensor:

@@ -1,5 +1,7 @@
 """Emitters of products of quantised tensors."""
 
+import numpy as np
+
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.qnn import products as qnn_products
 from xrelay.frontends.onnx.exporter.conv.conv import convolution
@@ -22,10 +24,13 @@ def quantized_convolution(graph: OutputGraph, op: qnn_products.QnnConv2DOp) -> T
 def _factors_zero_points(
     graph: OutputGraph, op: qnn_products.QnnProductOp, lhs: DType, rhs: DType
 ) -> tuple[Tensor, Tensor]:
+    """Equal zero points of all channels are one number: onnxruntime takes no others of a ConvInteger."""
     _, _, prefix, other = op.NAMES
-    first = zero_point_of(graph, op.operands[2], lhs, f"{prefix}zero_point_of").reshape(())
-    second = zero_point_of(graph, op.operands[3], rhs, f"{other}zero_point_of")
-    return graph.constant(first), graph.constant(second.reshape(()) if second.size == 1 else second)
+    first = zero_point_of(graph, op.operands[2], lhs, f"{prefix}_zero_point").reshape(())
+    second = zero_point_of(graph, op.operands[3], rhs, f"{other}_zero_point")
+    if second.size and np.all(second == second.flat[0]):
+        second = second.flat[0].reshape(())
+    return graph.constant(first), graph.constant(second)
 
 
 def dense(graph: OutputGraph, op: qnn_products.QnnDenseOp) -> Tensor:

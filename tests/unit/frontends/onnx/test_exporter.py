@@ -12,6 +12,7 @@ import pytest
 from exported import checked_export, run_session
 from graphs import Graph
 from onnx import ModelProto, checker
+from onnx_models import by_import, one_node
 from texts import parsed
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8, i32
 from xdsl.dialects.func import FuncOp
@@ -263,6 +264,22 @@ def test_operators_of_a_batch_norm(axis: int, expected: list[str]):
     vectors = [g.input(np.ones(3, np.float32)) for _ in range(4)]
     g.returns(g.op(core.TupleGetItemOp(g.op(norm.BatchNormOp(x, *vectors, axis=axis)), 0)))
     assert op_types(checked_export(g.module())) == expected
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("zeros", [(3, 3, 3, 3), (3, -128, 0, 127)])
+def test_convolutions_with_a_zero_point_for_each_channel(groups: int, zeros: tuple[int, ...]):
+    rng = np.random.default_rng(groups)
+    scale, small = np.full(4, 0.5, np.float32), np.float32(0.25)
+    weight = rng.integers(-128, 128, (4, 4 // groups, 3, 2)).astype(np.int8)
+    factors = np.uint8(130), weight, scale, np.array(zeros, np.int8)
+    data = rng.integers(0, 256, (1, 4, 5, 6)).astype(np.uint8)
+    operands = small, *factors, np.float32(20), np.uint8(90)
+    source = one_node("QLinearConv", [data], operands, pads=[1, 0, 2, 1], group=groups)
+    (expected,) = by_import(source, [data])
+    (found,) = run_session(checked_export(import_model(source)), [data])
+    np.testing.assert_array_equal(found, expected)
+    assert len(np.unique(found)) > 5
 
 
 def test_weights_in_blocks_without_elements_are_refused():
