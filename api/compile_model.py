@@ -153,6 +153,7 @@ def compile_model(
             f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
         )
     regions = _compile_regions(backends, placement, cache=cache, fallback=fallback)
+    compile_own = partial(_compile_own, cache=cache, progress=progress)
 
     def for_many(
         model: str | Path | ModelProto | ModuleOp,
@@ -162,20 +163,20 @@ def compile_model(
         loaded: LoadedModel | None,
     ) -> Model:
         own = replace(options, layouts=layouts)
-        return _compile_own(
-            model, shapes, own, cache=cache, progress=progress, scope=scope, loaded=loaded
-        )
+        return compile_own(model, shapes, own, scope=scope, loaded=loaded, verified=True)
 
     def compiled(
         model: str | Path | ModelProto | ModuleOp,
         shapes: Shapes | None,
         layouts: Layouts = ROW_MAJOR,
         loaded: LoadedModel | None = None,
+        *,
+        verified: bool = True,
     ) -> Model | PartitionedModel:
         if regions is not None:
             return with_room(partial(regions, model, shapes, options, progress=progress))
         own = replace(options, layouts=layouts)
-        return _compile_own(model, shapes, own, cache=cache, progress=progress, loaded=loaded)
+        return compile_own(model, shapes, own, loaded=loaded, verified=verified)
 
     def for_file(
         model: str | Path | ModelProto | ModuleOp,
@@ -189,11 +190,17 @@ def compile_model(
     def read(model: str | Path | ModelProto | ModuleOp, shapes: Shapes) -> ModuleOp:
         from xrelay.compiler import read_model
 
-        return with_room(lambda: read_model(model, shapes, limits)[0])
+        return with_room(lambda: read_model(model, shapes, limits, verified=True)[0])
 
-    def whole(model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None = None) -> AnyModel:
+    def whole(
+        model: str | Path | ModelProto | ModuleOp,
+        shapes: Shapes | None = None,
+        *,
+        verified: bool = True,
+    ) -> AnyModel:
+        """A model of whatever kind; all but what the caller gave were verified before."""
         try:
-            return compiled(model, shapes)
+            return compiled(model, shapes, verified=verified)
         except UnknownDimensions as unknown:
             if placement != "priority":
                 raise
@@ -238,7 +245,7 @@ def compile_model(
                 stages_for=of_elements.of,
             )
 
-    return whole(model, shapes)
+    return whole(model, shapes, verified=False)
 
 
 def _compile_regions(
@@ -276,10 +283,11 @@ def _compile_own(
     progress: Progress,
     scope: Scope | None = None,
     loaded: LoadedModel | None = None,
+    verified: bool,
 ) -> Model:
     """
-    The model in xrelay's own code, from the cache or from the compiler; `scope` has the lengths in `shapes`. What was `loaded` of
-    a file is not read again.
+    The model in xrelay's own code, from the cache or from the compiler; `scope` has the lengths in `shapes`. `loaded` and
+    `verified` are as in `read_model`.
     """
     # A module is printed for its digest.
     place = with_room(lambda: cache_place(model, shapes, options)) if cache else None
@@ -291,7 +299,7 @@ def _compile_own(
         from xrelay.staged import require_known_sizes
 
         progress("read the model")
-        module, name = read_model(model, shapes, options.limits, loaded=loaded)
+        module, name = read_model(model, shapes, options.limits, loaded=loaded, verified=verified)
         require_known_sizes(module)
         require_weights(module, model)
         return compile_code(module, name, options, progress, scope)

@@ -86,18 +86,20 @@ def read_model(
     every_value: bool = False,
     unrolled: bool = False,
     loaded: LoadedModel | None = None,
+    verified: bool = False,
 ) -> tuple[ModuleOp, str]:
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
     which is copied. `shapes` fixes unknown dimensions of inputs. With `every_value` the program of an ONNX model
     returns all its values, the outputs first; with `unrolled` or `every_value` it has no loops where that can be, as
-    programs that other engines run parts of. What was `loaded` of the file is not read again.
+    programs that other engines run parts of. What was `loaded` of the file is not read again, and a module that was
+    `verified` before is not verified again.
 
     Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`, and
     RecursionError when it nests deeper than calls may: see `with_room`.
     """
-    module, name = _module_of(model, loaded, shapes, limits, every_value, unrolled)
+    module, name = _module_of(model, loaded, shapes, limits, every_value, unrolled, verified)
     check_leaves(module)
     if shapes and not is_onnx(model):
         from xrelay.specialise import specialise
@@ -137,11 +139,13 @@ def _module_of(
     limits: Limits,
     every_value: bool,
     unrolled: bool,
+    verified: bool,
 ) -> tuple[ModuleOp, str]:
     """What `read_model` reads, before calls are counted."""
     if isinstance(model, ModuleOp):
         try:
-            verify_program(model)
+            if not verified:
+                verify_program(model)
         except VerifyException as error:
             raise CompileError(verify_failure(model, error)) from error
         return copied(model), "model"

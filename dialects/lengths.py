@@ -308,6 +308,15 @@ def certainly(value: int, other: int) -> bool:
     return cast(Length, first).scope.is_zero(apart)
 
 
+def same_for_many(value: int, other: int) -> bool:
+    """Whether two numbers are the same for more than one combination of lengths. Asks for no number, as `==` may."""
+    if not is_open(value) and not is_open(other):
+        return value == other
+    apart = difference(polynomial(value), polynomial(other))
+    scope = cast(Length, value if is_open(value) else other).scope
+    return scope.is_zero(apart) or (len(scope.symbols_in(apart)) > 1 and value == other)
+
+
 def place_of(value: int, *more: int) -> int:
     """
     The place of a length in the table that the code reads; of several numbers with a length among them, that of the first,

@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, TensorType
 from xdsl.ir import Attribute
 
 from xrelay.dialects.core.functional import same_head, type_parts, with_parts
+from xrelay.dialects.lengths import same_for_many
 from xrelay.dialects.shapes import is_tensor_type
 
 
@@ -20,8 +21,13 @@ def refined(one: Attribute, other: Attribute) -> Attribute | None:
 
 
 def joined(one: Attribute, other: Attribute) -> Attribute | None:
-    """The type that describes the values of two types; None when there is none."""
-    return _combined(one, other, lambda left, right: left if left == right else DYNAMIC_INDEX)
+    """
+    The type that describes the values of two types; None when there is none. A length that is only by chance that of the
+    other is unknown.
+    """
+    return _combined(
+        one, other, lambda left, right: left if same_for_many(left, right) else DYNAMIC_INDEX
+    )
 
 
 def same_type(one: Attribute, other: Attribute) -> bool:

@@ -1,8 +1,9 @@
 """Which functions of a module use which: by calls, as values, or in any other way that names them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRefAttr
@@ -13,30 +14,38 @@ from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 
 
+@cache
+def _parts_of(kind: type[Attribute]) -> Callable[[Any], Iterable[Attribute]] | None:
+    """What gives the attributes within those of a class; None where there are none. Classes are asked once: that takes time."""
+    if issubclass(kind, ArrayAttr):
+        return lambda attribute: attribute.data
+    if issubclass(kind, DictionaryAttr):
+        return lambda attribute: attribute.data.values()
+    if issubclass(kind, ParametrizedAttribute):
+        return lambda attribute: attribute.parameters
+    return None
+
+
 def symbols_in(attributes: Iterable[Attribute]) -> Iterator[str]:
     """The symbols that some attributes name."""
     pending = list(attributes)[::-1]
     while pending:
         attribute = pending.pop()
-        match attribute:
-            case SymbolRefAttr():
-                yield attribute.root_reference.data
-            case ArrayAttr():
-                pending.extend(reversed(attribute.data))
-            case DictionaryAttr():
-                pending.extend(reversed(list(attribute.data.values())))
-            case ParametrizedAttribute():
-                pending.extend(reversed(attribute.parameters))
-            case _:
-                pass
+        if type(attribute) is SymbolRefAttr:
+            yield attribute.root_reference.data
+            continue
+        parts = _parts_of(type(attribute))
+        if parts is not None:
+            pending.extend(reversed(list(parts(attribute))))
 
 
 def symbols_used(op: Operation) -> dict[str, None]:
     """The symbols that an operation and those within it name, in order."""
     found: dict[str, None] = {}
     for each in walk(op):
-        found.update(dict.fromkeys(symbols_in(each.properties.values())))
-        found.update(dict.fromkeys(symbols_in(each.attributes.values())))
+        for attributes in (each.properties, each.attributes):
+            if attributes:
+                found.update(dict.fromkeys(symbols_in(attributes.values())))
     return found
 
 

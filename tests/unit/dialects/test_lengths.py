@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32
 
 from xrelay.dialects.length_scope import Guard, Pinned, Scope
 from xrelay.dialects.lengths import (
@@ -27,6 +27,7 @@ from xrelay.dialects.lengths import (
 )
 from xrelay.dialects.polynomials import quotient_bounds
 from xrelay.dialects.slicing import resolve_slices
+from xrelay.dialects.type_relations import joined
 from xrelay.runtime.lengths import OpenLengths
 
 Expression: TypeAlias = Callable[[int, int], int]
@@ -167,6 +168,23 @@ def test_what_does_not_is_one() -> None:
     assert table.at([(5,)]) is None
     assert table.at([(1,)]) is None, "symbols are 2 or more"
     assert table.at([(2**31,)]) is None
+
+
+def test_types_that_are_the_same_by_chance_pin_nothing() -> None:
+    """Branches of so many rows, of as many as another input has, and of two have one type where they must."""
+    scope = Scope()
+    rows, others = symbol(scope, "rows", 2), symbol(scope, "others", 2)
+
+    def both(one: int, other: int) -> int:
+        type_ = joined(TensorType(f32, [one, 3]), TensorType(f32, [other, 3]))
+        assert isinstance(type_, TensorType)
+        return type_.get_shape()[0]
+
+    assert certainly(both(rows, rows), rows)
+    assert both(rows, 2) == both(2, rows) == both(rows * rows, rows + 2) == DYNAMIC_INDEX
+    assert not scope.pinned and not scope.guards
+    assert certainly(both(rows, others), rows) and certainly(rows, others)
+    assert len(scope.guards) == 1
 
 
 def test_decisions_are_taken_once() -> None:
