@@ -25,7 +25,7 @@ from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.origin import Origin, Place
 from xrelay.program_weights import require_weights
 from xrelay.runtime.signature import Shapes
-from xrelay.specialise import require_known_inputs
+from xrelay.staged import require_known_sizes
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Source:
         Raises DiagnosticException for what is no tensor, and for what cannot be cut into regions.
         """
         ports(entry_function(self.module))
-        require_known_inputs(self.module)
+        require_known_sizes(self.module)
         run_passes(self.module, preparation_passes(), progress, options.limits)
         check_references(self.module)
         main = entry_function(self.module)

@@ -35,6 +35,7 @@ from xrelay.program_weights import require_weights
 from xrelay.runtime.files import write_files
 from xrelay.runtime.model import Model
 from xrelay.runtime.profile import profile_model
+from xrelay.staged import require_known_sizes
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
@@ -67,6 +68,7 @@ def tune_model(args: argparse.Namespace) -> int:
             module, name = read_model(args.model, arguments.shapes(args.shape), options.limits)
             require_weights(module, args.model)
         with failing_with(FAILED):
+            require_known_sizes(module)
             run_passes(module, relay_passes(options), progress, options.limits)
             tuner = Tuner(module, name, options, progress)
             before = tuner.selections()

@@ -77,3 +77,20 @@ def test_short_names_of_options_come_first(cmd: Command) -> None:
     assert "  -o FILE, --output FILE" in cmd("compile", "--help").out.splitlines()
     error = cmd("compile", "model.onnx").err
     assert "the following arguments are required: -o/--output" in error
+
+
+@pytest.mark.parametrize(
+    "command", ["tune -o tuning.json", "place --backend onnxruntime -o plan.json"]
+)
+def test_programs_in_stages_are_neither_tuned_nor_placed(
+    cmd: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """The message does not ask for shapes of inputs, which are known."""
+    monkeypatch.chdir(tmp_path)
+    Path("found.relay").write_text(
+        "def @main(%x: Tensor[(4), float32]) -> Tensor[(?, 1), int32] { argwhere(greater(%x, 0f)) }"
+    )
+    cmd(*command.split(), "found.relay").refused(
+        "sizes depend on data, which xrelay.compile", code=1
+    )
+    assert [each.name for each in tmp_path.iterdir()] == ["found.relay"]
