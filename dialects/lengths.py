@@ -309,7 +309,10 @@ def certainly(value: int, other: int) -> bool:
 
 
 def same_for_many(value: int, other: int) -> bool:
-    """Whether two numbers are the same for more than one combination of lengths. Asks for no number, as `==` may."""
+    """
+    Whether two numbers are the same: whatever the lengths are, or as `==` decides where several lengths are in them. What is
+    so for some number of one length alone is not, and nothing asks for that number.
+    """
     if not is_open(value) and not is_open(other):
         return value == other
     apart = difference(polynomial(value), polynomial(other))
