@@ -137,8 +137,8 @@ class _PanelCode(ProductCode):
         rows = [row * self.row_step for row in where.columns]
         columns = [v * lanes * dot.group for v in range(len(totals) // where.tiling.positions)]
         most, prefetch = UNROLLED_STEPS, where.prefetch
-        if where.is_narrow:
-            most, prefetch = 1, None if prefetch is None else prefetch.of_part(UNROLLED_STEPS)
+        if where.is_rare:
+            most, prefetch = 1, None if prefetch is None else prefetch.of_part(b, UNROLLED_STEPS)
         whole = steps - steps % most
         for begin, count in ((0, whole), (whole, steps - whole)):
             if not count:

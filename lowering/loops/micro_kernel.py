@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.index import Index
@@ -41,11 +42,11 @@ class DepthLoop:
 class Prefetch:
     """
     Lines of the weights to bring into the second-level cache while others are used: in each round of the innermost loop
-    `lines` at each of the distances, which are in elements after those that the round reads.
+    `lines` at a distance, which is in elements after those that the round reads.
     """
 
-    distances: Sequence[Index]
-    lines: int
+    distance: Index
+    lines: Index
     stored: Element
     """The elements as they lie in memory."""
     first: SSAValue | None = None
@@ -58,17 +59,20 @@ class Prefetch:
             return self
         return replace(self, first=b.address(first, elements, self.stored.storage))
 
-    def of_part(self, parts: int) -> "Prefetch":
+    def of_part(self, b: KernelBuilder, parts: int) -> "Prefetch":
         """That of rounds which have a part of the steps."""
-        return replace(self, lines=-(-self.lines // parts))
+        return replace(self, lines=b.div(b.add(self.lines, parts - 1), parts))
 
     def emit(self, b: KernelBuilder, read: SSAValue) -> None:
         """Asks for the lines of a round that reads what begins at an address."""
         line = LINE_BYTES // self.stored.bytes
-        for distance in self.distances:
-            first = b.address(read, distance, self.stored.storage)
+        first = b.address(read, self.distance, self.stored.storage)
+        if isinstance(self.lines, int) and not is_open(self.lines):
             for i in range(self.lines):
                 b.prefetch(b.address(first, i * line, self.stored.storage))
+            return
+        with b.loop(0, self.lines) as i:
+            b.prefetch(b.address(first, b.mul(i, line), self.stored.storage))
 
 
 Meanwhile: TypeAlias = Callable[[Index, int], None]
@@ -140,4 +144,5 @@ def accumulate(
                     result[i] = dot.step(b, column, factor, result[i])
         return result
 
-    return round_at(0, image, weights, totals, None if prefetch is None else prefetch.first)
+    far = None if prefetch is None or prefetch.first is None else b.start(prefetch.first)
+    return round_at(0, b.start(image), b.start(weights), totals, far)

@@ -83,8 +83,8 @@ class TileAt:
     """Its rows, columns and vectors."""
     columns: Sequence[int]
     """Which columns it has, counted from x: the last one may be there again and again."""
-    is_narrow: bool = False
-    """Whether it is a narrow one, of which there are few, so that little code matters more than speed."""
+    is_rare: bool = False
+    """Whether there are few such tiles, so that little code matters more than speed."""
     windows: SSAValue | None = None
     """The address of what was gathered of its positions, where something is."""
 
@@ -134,8 +134,8 @@ STREAM_AHEAD_BYTES = 8192
 """How far before their use weights that are used once are asked for."""
 DEEP_BYTES = 256
 """So long are the weights of a channel where it takes no time to speak of that sums go through memory."""
-SHARES = 2
-"""Into how many shares the weights that come next are cut, where it is not known how many tiles ask for them."""
+RARE = 8
+"""In rows of unknown length, tiles are rare whose panels are so small a part of all."""
 
 
 def emit_tiles(
@@ -165,6 +165,7 @@ def emit_tiles(
         )  # The rows of their registers are all at the same distance.
     pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
     gather = tile.gather if isinstance(tile, SumsInMemory) else None
+    all_panels = sum(likely(panels.count) for panels in grid.parts(lanes))
     for each, panels in pieces:
         count = tiles_per_block(ctx, each, panels.count if gather is None else 1)
         if isinstance(tile, SumsInMemory):
@@ -174,7 +175,8 @@ def emit_tiles(
             # With parts of the depth, a task has all panels that one thread computes.
             together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
         code = _Tiles(
-            ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or (lambda place, part: None), panels, count
+            ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or (lambda place, part: None), panels, count,
+            is_rare=is_open(each.tiles) and likely(panels.count) * RARE <= all_panels,
         )  # fmt: skip
 
         def task(
@@ -223,6 +225,8 @@ class _Tiles:
     panels: PanelRange
     count: int
     """The tiles of a block."""
+    is_rare: bool
+    """Whether other panels have nearly all tiles."""
 
     @property
     def b(self) -> KernelBuilder:
@@ -323,7 +327,7 @@ class _Tiles:
             assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
             first = list(self.start(place, len(self.widths))) * grid.tiling.positions
             columns = grid.tile_columns
-            where = TileAt(place, *corner, 0, ahead, grid.tiling, columns, grid.repeats)
+            where = TileAt(place, *corner, 0, ahead, grid.tiling, columns, self._is_rare(grid))
             return self.tile(where, first)
 
         is_alone = grid.narrow_grid is None
@@ -358,6 +362,10 @@ class _Tiles:
         depth = likely(grid.weight_bytes) // (likely(grid.vectors) * self.lanes)
         return grid.narrow_grid is not None and depth >= DEEP_BYTES
 
+    def _is_rare(self, grid: TileGrid) -> bool:
+        """Whether there are few tiles of a grid for these panels."""
+        return grid.repeats or self.is_rare
+
     def _kept_tile(self) -> Buffer:
         """Memory of the thread for the sums of a tile."""
         return self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
@@ -367,7 +375,7 @@ class _Tiles:
     ) -> None:
         """Writes the sums of a tile of a grid to memory."""
         for place, total in zip(self._sums(grid, kept, slot), sums, strict=True):
-            self.b.store(kept.pointer, place, self.dot.total, total)
+            self.b.store(place, 0, self.dot.total, total)
 
     def kept_sums(self, panels: int) -> Buffer:
         """Memory of the thread for the sums of a block of tiles of some panels."""
@@ -411,13 +419,11 @@ class _Tiles:
 
                 def add(grid: TileGrid) -> None:
                     totals = [
-                        b.load(kept.pointer, place, kind, self.lanes)
-                        for place in self._sums(grid, kept, slot)
+                        b.load(place, 0, kind, self.lanes) for place in self._sums(grid, kept, slot)
                     ]
                     tiling, columns = grid.tiling, grid.tile_columns
-                    where = TileAt(
-                        (*batch, panel), *corner, part, ahead, tiling, columns, grid.repeats
-                    )
+                    is_rare = self._is_rare(grid)
+                    where = TileAt((*batch, panel), *corner, part, ahead, tiling, columns, is_rare)
                     self._keep(grid, kept, slot, tile(where, totals))
 
                 self.grid.by_kind(b, self._number(i), add)
@@ -463,34 +469,32 @@ class _Tiles:
         kind = self.dot.weight if packed is None else packed.kind
         first = None if packed is None else packed.address(place, part)
         line = LINE_BYTES // kind.bytes
-        shares = SHARES if is_open(grid.tiles) else self.count
-        lines = blocks(blocks(grid.round_elements, line), shares)
-        if shares == 1:
+        lines = blocks(grid.round_elements, line)
+        if is_open(grid.tiles):
+            # As many as there are tiles in this block, which may be one.
+            count = b.sub(tiles[1], tiles[0])
+            share = b.div(b.add(count, lines - 1), count)
+        elif self.count == 1:
             # Every panel is read once: what counts is not to wait at the end of a page.
-            return Prefetch((STREAM_AHEAD_BYTES // kind.bytes,), lines, kind, first)
-        panel, share = grid.part_elements * grid.depth_parts, lines * line
-        number = b.sub(i, tiles[0])
-        if not is_open(grid.tiles):
-            return Prefetch((b.add(b.mul(number, share), panel),), lines, kind, first)
-        # Each share is asked for by one tile, however many there are: other tiles ask for lines that are there.
-        count = b.sub(tiles[1], tiles[0])
-        distances = [
-            b.select(
-                b.compare_index(b.div(b.mul(count, each), SHARES), "eq", number),
-                b.index(panel + each * share),
-                b.index(0),
-            )
-            for each in range(SHARES)
-        ]
-        return Prefetch(distances, lines, kind, first)
+            return Prefetch(STREAM_AHEAD_BYTES // kind.bytes, lines, kind, first)
+        else:
+            share = blocks(lines, self.count)
+        distance = b.add(
+            b.mul(b.sub(i, tiles[0]), b.mul(share, line)), grid.part_elements * grid.depth_parts
+        )
+        return Prefetch(distance, share, kind, first)
 
-    def _sums(self, grid: TileGrid, kept: Buffer, slot: Sequence[Index]) -> Iterator[Index]:
-        """Where the sums of a tile of a grid lie in memory, in the order of its registers."""
-        tiling = grid.tiling
+    def _sums(self, grid: TileGrid, kept: Buffer, slot: Sequence[Index]) -> Iterator[SSAValue]:
+        """The addresses of the sums of a tile of a grid in memory, in the order of its registers."""
+        tiling, storage = grid.tiling, self.dot.total.storage
+        first = self.b.start(
+            self.b.address(kept.pointer, self._sum(kept, (*slot, 0, 0, 0)), storage)
+        )
         for row, column, v in product(
             range(tiling.rows), range(tiling.columns), range(len(self.widths))
         ):
-            yield self._sum(kept, (*slot, row, column, v))
+            place = *(0 for _ in slot), row, column, v
+            yield self.b.address(first, self._sum(kept, place), storage)
 
     def _sum(self, kept: Buffer, vector: Sequence[Index]) -> Index:
         return kept.offset(self.b, at(kept.shape, (*vector, 0), self.lanes))

@@ -421,7 +421,7 @@ class _Direct(BlockedCode):
             for column in where.columns
         ]
         image, weights = self.first_window(where), self.first_weights(where)
-        if where.is_narrow:
+        if where.is_rare:
             return self.add_part(image, weights, positions, sums, None, 1)
         return self.add_part(image, weights, positions, sums, where.prefetch, UNROLLED_STEPS)
 

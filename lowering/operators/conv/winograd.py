@@ -301,7 +301,7 @@ class _Emitter:
                 blocks(tiles, tiling.columns),
             )
             share = b.mul(i, lines * LINE_BYTES // kind.bytes)
-            prefetch = Prefetch((b.add(share, depth * width),), lines, kind)
+            prefetch = Prefetch(b.add(share, depth * width), lines, kind)
             totals: Sequence[SSAValue] = [zero] * (len(positions) * vectors)
             whole, rest = divmod(depth, lanes)
             even = rest - rest % UNROLLED_STEPS
