@@ -220,7 +220,7 @@ def compile_model(
 
             def program(
                 model: str | Path | ModelProto | ModuleOp,
-                shapes: Shapes,
+                shapes: Mapping[str, Known],
                 layouts: Layouts,
                 loaded: LoadedModel | None,
             ):
@@ -243,6 +243,7 @@ def compile_model(
                 specialise_after,
                 loaded_model(unknown),
                 stages_for=of_elements.of,
+                stages_of_all=of_elements.of_all_shapes,
             )
 
     return whole(model, shapes, verified=False)

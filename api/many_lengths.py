@@ -31,6 +31,7 @@ from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import InputValue, Known, OpenTensor, Ranges, Shapes
+from xrelay.transforms.rules.stages import UnknownSizes
 
 if TYPE_CHECKING:
     from xrelay.analysis.facts.ports import Port
@@ -218,7 +219,11 @@ class ManyLengths:
         """With the elements of inputs, and the layouts, that they were made for."""
 
     def model(self, shapes: Mapping[str, Known], layouts: Layouts = ROW_MAJOR) -> Model | None:
-        """A model for shapes and layouts, on the code of a program for many; None where that cannot be."""
+        """
+        A model for shapes and layouts, on the code of a program for many; None where that cannot be.
+
+        Raises UnknownSizes where sizes depend on data.
+        """
         values = {name: each for name, each in shapes.items() if isinstance(each, InputValue)}
         taken = [each for each in shapes.values() if not isinstance(each, InputValue)]
         if layouts.capacities:
@@ -251,6 +256,8 @@ class ManyLengths:
         """A new program for the shapes and others; None where all lengths have to be numbers."""
         try:
             made = self._opener.program(shapes, layouts)
+        except UnknownSizes:
+            raise
         except DiagnosticException as error:
             # The message is that about numbers, which the caller compiles next.
             logger.info("no program for many lengths: %s", error)

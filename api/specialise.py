@@ -35,6 +35,7 @@ from xrelay.runtime.staged import StagedModel
 from xrelay.transforms.infer_type import TypeInference
 from xrelay.transforms.rules.copying import copied
 from xrelay.transforms.rules.parameters import parameter_attributes, take_tuples_apart
+from xrelay.transforms.rules.stages import UnknownSizes
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -76,7 +77,8 @@ def dynamic_model(
     model: str | Path | ModelProto | ModuleOp,
     unknown: UnknownDimensions,
     compiled: Callable[
-        [str | Path | ModelProto | ModuleOp, Shapes, Layouts, LoadedModel | None], Program
+        [str | Path | ModelProto | ModuleOp, Mapping[str, Known], Layouts, LoadedModel | None],
+        Program,
     ],
     for_many: Callable[
         [str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope, LoadedModel | None], Model
@@ -91,12 +93,16 @@ def dynamic_model(
     loaded: LoadedModel | None = None,
     *,
     stages_for: Callable[[Mapping[str, Known]], StagedModel | None],
+    stages_of_all: Callable[
+        [str | Path | ModelProto | ModuleOp, Mapping[str, Known]], StagedModel | None
+    ],
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
     lengths as well, where there are such, and by `compiled` those for one combination; by `for_file` those of a file, with those for some shapes among them. It keeps a copy of
     a model in memory, and of a file only the place, and until there is a program what was `loaded` of it: `run` raises CompileError when
-    the file has changed. `staged` and `stages_for` are as in DynamicModel.
+    the file has changed. `staged` and `stages_for` are as in DynamicModel; `stages_of_all` makes what `stages_for` finds, where
+    the stages for some shapes serve all.
     """
     kept = [] if loaded is None else [loaded]
     del loaded
@@ -146,11 +152,18 @@ def dynamic_model(
         for_file(source, unknown, [each.shapes for each in specialisations]).save(path)
 
     many = ManyLengths(Opener(unknown.inputs, program_for_many, ranges))
+
+    def model_for_many(shapes: dict[str, Known], layouts: Layouts) -> Program | None:
+        try:
+            return many.model(shapes, layouts)
+        except UnknownSizes:
+            return stages_of_all(source, shapes)
+
     return DynamicModel(
         signature,
         program,
         values=unknown.values,
-        for_many=many.model,
+        for_many=model_for_many,
         ranges=ranges,
         save=save,
         staged=staged,

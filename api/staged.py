@@ -125,33 +125,42 @@ class StagesOfElements:
             found = self._open.get(_elements(shapes)) if self._open else None
         return found.result() if found is not None and found.done() else None
 
-    def made(self, model: Source, shapes: Shapes, unknown: UnknownDimensions) -> StagedModel:
-        """Those for some shapes and elements, for which `unknown` was raised. Several calls for the same make them once."""
-        elements, name = _elements(shapes), model_name(model)
-        if isinstance(unknown, UnknownSizes) and not is_onnx(model):
-            with self._lock:
-                future = self._open.get(elements)
-                is_mine = future is None
-                if future is None:
-                    if len(self._open) >= MOST_PROGRAMS:
-                        del self._open[next(iter(self._open))]
-                    future = self._open[elements] = Future()
-            if is_mine:
-                try:
-                    future.set_result(self._of_all_shapes(model, dict(elements), name))
-                except BaseException as error:
-                    with self._lock:
-                        self._open.pop(elements, None)
-                    future.set_exception(error)
-                    raise
-            stages = future.result()
-            if stages is not None:
-                return stages
-        return fixed_stages(unknown, name, self._whole)
+    def made(
+        self, model: Source, shapes: Mapping[str, Known], unknown: UnknownDimensions
+    ) -> StagedModel:
+        """Those for some shapes and elements, for which `unknown` was raised."""
+        stages = self.of_all_shapes(model, shapes) if isinstance(unknown, UnknownSizes) else None
+        return fixed_stages(unknown, model_name(model), self._whole) if stages is None else stages
 
-    def _of_all_shapes(self, model: Source, elements: Shapes, name: str) -> StagedModel | None:
-        module = self._read(model, elements)
-        for all_shapes in (False, True):
+    def of_all_shapes(self, model: Source, shapes: Mapping[str, Known]) -> StagedModel | None:
+        """
+        Those that serve all shapes, for elements of inputs with which some shapes have shown that sizes depend on data; None
+        where shapes have to be known, as of ONNX models. Several calls for the same elements make them once.
+        """
+        if is_onnx(model):
+            return None
+        elements = _elements(shapes)
+        with self._lock:
+            future = self._open.get(elements)
+            is_mine = future is None
+            if future is None:
+                if len(self._open) >= MOST_PROGRAMS:
+                    del self._open[next(iter(self._open))]
+                future = self._open[elements] = Future()
+        if is_mine:
+            try:
+                future.set_result(self._made(model, dict(elements)))
+            except BaseException as error:
+                with self._lock:
+                    self._open.pop(elements, None)
+                future.set_exception(error)
+                raise
+        return future.result()
+
+    def _made(self, model: Source, elements: Shapes) -> StagedModel | None:
+        module, name = self._read(model, elements), model_name(model)
+        # Without elements it is the program that was looked at first, whose shapes had to be known.
+        for all_shapes in (False, True) if elements else (True,):
             cut = find_cut(module, all_shapes=all_shapes)
             both = None if cut is None else stages_of(cut)
             if cut is not None and both is not None:
