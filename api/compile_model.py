@@ -172,11 +172,12 @@ def compile_model(
         loaded: LoadedModel | None = None,
         *,
         verified: bool = True,
+        is_stage: bool = False,
     ) -> Model | PartitionedModel:
         if regions is not None:
             return with_room(partial(regions, model, shapes, options, progress=progress))
         own = replace(options, layouts=layouts)
-        return compile_own(model, shapes, own, loaded=loaded, verified=verified)
+        return compile_own(model, shapes, own, loaded=loaded, verified=verified, is_stage=is_stage)
 
     def for_file(
         model: str | Path | ModelProto | ModuleOp,
@@ -196,11 +197,11 @@ def compile_model(
         model: str | Path | ModelProto | ModuleOp,
         shapes: Shapes | None = None,
         *,
-        verified: bool = True,
+        is_stage: bool = True,
     ) -> AnyModel:
-        """A model of whatever kind; all but what the caller gave were verified before."""
+        """A model of whatever kind: a stage, which comes from what was verified before, or what the caller gave."""
         try:
-            return compiled(model, shapes, verified=verified)
+            return compiled(model, shapes, verified=is_stage, is_stage=is_stage)
         except UnknownDimensions as unknown:
             if placement != "priority":
                 raise
@@ -216,7 +217,7 @@ def compile_model(
             name = model_name(model)
             if unknown.many:
                 return fixed_stages(unknown, name, whole)
-            of_elements = StagesOfElements(read, whole)
+            of_elements = StagesOfElements(read, whole, is_stage)
 
             def program(
                 model: str | Path | ModelProto | ModuleOp,
@@ -246,7 +247,7 @@ def compile_model(
                 stages_of_all=of_elements.of_all_shapes,
             )
 
-    return whole(model, shapes, verified=False)
+    return whole(model, shapes, is_stage=False)
 
 
 def _compile_regions(
@@ -285,10 +286,11 @@ def _compile_own(
     scope: Scope | None = None,
     loaded: LoadedModel | None = None,
     verified: bool,
+    is_stage: bool = False,
 ) -> Model:
     """
     The model in xrelay's own code, from the cache or from the compiler; `scope` has the lengths in `shapes`. `loaded` and
-    `verified` are as in `read_model`.
+    `verified` are as in `read_model`, and `is_stage` as in `find_cut`.
     """
     # A module is printed for its digest.
     place = with_room(lambda: cache_place(model, shapes, options)) if cache else None
@@ -301,7 +303,7 @@ def _compile_own(
 
         progress("read the model")
         module, name = read_model(model, shapes, options.limits, loaded=loaded, verified=verified)
-        require_known_sizes(module)
+        require_known_sizes(module, is_stage=is_stage)
         require_weights(module, model)
         return compile_code(module, name, options, progress, scope)
 

@@ -30,8 +30,14 @@ from xrelay.dialects.polynomials import Polynomial, number
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.model import Model
-from xrelay.runtime.signature import InputValue, Known, OpenTensor, Ranges, Shapes
-from xrelay.transforms.rules.stages import UnknownSizes
+from xrelay.runtime.signature import (
+    InputValue,
+    Known,
+    OpenTensor,
+    Ranges,
+    Shapes,
+    UnknownDimensions,
+)
 
 if TYPE_CHECKING:
     from xrelay.analysis.facts.ports import Port
@@ -222,7 +228,7 @@ class ManyLengths:
         """
         A model for shapes and layouts, on the code of a program for many; None where that cannot be.
 
-        Raises UnknownSizes where sizes depend on data.
+        Raises UnknownDimensions where sizes depend on data.
         """
         values = {name: each for name, each in shapes.items() if isinstance(each, InputValue)}
         taken = [each for each in shapes.values() if not isinstance(each, InputValue)]
@@ -256,7 +262,7 @@ class ManyLengths:
         """A new program for the shapes and others; None where all lengths have to be numbers."""
         try:
             made = self._opener.program(shapes, layouts)
-        except UnknownSizes:
+        except UnknownDimensions:
             raise
         except DiagnosticException as error:
             # The message is that about numbers, which the caller compiles next.

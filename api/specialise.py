@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -42,11 +43,13 @@ if TYPE_CHECKING:
 
     from xrelay.frontends.onnx.loaded import LoadedModel
 
+logger = logging.getLogger("xrelay.lengths")
 
-def require_known_inputs(module: ModuleOp) -> None:
+
+def require_known_inputs(module: ModuleOp, values: tuple[str, ...] = ()) -> None:
     """
     Raises UnknownDimensions, which describes inputs and outputs, for a program whose inputs have unknown
-    dimensions. Other values may have them: passes find out most, and code generation names what is left.
+    dimensions; it names the inputs whose elements, the `values`, decide about others. Other values may have them: passes find out most, and code generation names what is left.
     """
     function = entry_function(module)
     types = function.function_type.inputs.data
@@ -64,6 +67,7 @@ def require_known_inputs(module: ModuleOp) -> None:
             f"or --shape {unknown[0].name}=… on the command line",
             tuple(map(described, inputs)),
             tuple(map(described, outputs)),
+            values,
         )
 
 
@@ -104,6 +108,9 @@ def dynamic_model(
     the file has changed. `staged` and `stages_for` are as in DynamicModel; `stages_of_all` makes what `stages_for` finds, where
     the stages for some shapes serve all.
     """
+    from xrelay.compiler import is_onnx
+
+    is_imported = is_onnx(model)
     kept = [] if loaded is None else [loaded]
     del loaded
 
@@ -156,8 +163,14 @@ def dynamic_model(
     def model_for_many(shapes: dict[str, Known], layouts: Layouts) -> Program | None:
         try:
             return many.model(shapes, layouts)
-        except UnknownSizes:
-            return stages_of_all(source, shapes)
+        except UnknownDimensions as unknown:
+            if is_imported:
+                # The importer may need less where lengths are numbers.
+                logger.info("no program for many lengths: %s", unknown)
+                return None
+            if isinstance(unknown, UnknownSizes):
+                return stages_of_all(source, shapes)
+            raise
 
     return DynamicModel(
         signature,

@@ -54,21 +54,21 @@ def loaded_model(unknown: UnknownDimensions) -> LoadedModel | None:
     return loaded
 
 
-def require_known_sizes(module: ModuleOp) -> None:
+def require_known_sizes(module: ModuleOp, *, is_stage: bool = False) -> None:
     """
     Raises UnknownSizes, with the stages, for a program whose sizes depend on data; UnknownDimensions for one whose inputs
-    have unknown dimensions, and for one that needs no more than the elements of inputs.
+    have unknown dimensions, and for one that needs no more than the elements of inputs. `is_stage` is as in `find_cut`.
     """
-    cut = find_cut(module)
+    cut = find_cut(module, is_stage=is_stage)
     both = None if cut is None else stages_of(cut)
     if cut is not None and both is not None:
         raise UnknownSizes(*_described(cut.function), both)
-    require_known_inputs(module)
-    if cut is None or not all(is_tensor_type(each.type) for each in cut.values):
-        return
-    names = dict(zip(cut.function.body.block.args, input_names(cut.function), strict=True))
-    values = tuple(names[each] for each in cut.values)
-    if values:
+    values: tuple[str, ...] = ()
+    if cut is not None and all(is_tensor_type(each.type) for each in cut.values):
+        names = dict(zip(cut.function.body.block.args, input_names(cut.function), strict=True))
+        values = tuple(names[each] for each in cut.values)
+    require_known_inputs(module, values)
+    if cut is not None and values:
         raise UnknownDimensions(
             f"dimensions depend on the elements of inputs: {few(map(repr, values))} (xrelay.InputValue, `xrelay run --input`)",
             *_described(cut.function),
@@ -112,9 +112,12 @@ class StagesOfElements:
     branch, the same stages serve all shapes: once some shapes have shown that sizes depend on data, others do not matter.
     """
 
-    def __init__(self, read: Callable[[Source, Shapes], ModuleOp], whole: Whole):
-        """`read` gives the program for elements of inputs, and `whole` compiles a stage."""
-        self._read, self._whole = read, whole
+    def __init__(self, read: Callable[[Source, Shapes], ModuleOp], whole: Whole, is_stage: bool):
+        """
+        `read` gives the program for elements of inputs, and `whole` compiles a stage; `is_stage` says whether the program is one,
+        too.
+        """
+        self._read, self._whole, self._is_stage = read, whole, is_stage
         self._lock = Lock()
         self._open: dict[_Elements, Future[StagedModel | None]] = {}
         """By the elements, those that serve all shapes; None where these have to be known."""
@@ -129,16 +132,16 @@ class StagesOfElements:
         self, model: Source, shapes: Mapping[str, Known], unknown: UnknownDimensions
     ) -> StagedModel:
         """Those for some shapes and elements, for which `unknown` was raised."""
-        stages = self.of_all_shapes(model, shapes) if isinstance(unknown, UnknownSizes) else None
-        return fixed_stages(unknown, model_name(model), self._whole) if stages is None else stages
+        found: StagedModel | None = None
+        if isinstance(unknown, UnknownSizes) and not is_onnx(model):
+            found = self.of_all_shapes(model, shapes)
+        return fixed_stages(unknown, model_name(model), self._whole) if found is None else found
 
     def of_all_shapes(self, model: Source, shapes: Mapping[str, Known]) -> StagedModel | None:
         """
         Those that serve all shapes, for elements of inputs with which some shapes have shown that sizes depend on data; None
-        where shapes have to be known, as of ONNX models. Several calls for the same elements make them once.
+        where shapes have to be known. Several calls for the same elements make them once.
         """
-        if is_onnx(model):
-            return None
         elements = _elements(shapes)
         with self._lock:
             future = self._open.get(elements)
@@ -161,7 +164,7 @@ class StagesOfElements:
         module, name = self._read(model, elements), model_name(model)
         # Without elements it is the program that was looked at first, whose shapes had to be known.
         for all_shapes in (False, True) if elements else (True,):
-            cut = find_cut(module, all_shapes=all_shapes)
+            cut = find_cut(module, all_shapes=all_shapes, is_stage=self._is_stage and not elements)
             both = None if cut is None else stages_of(cut)
             if cut is not None and both is not None:
                 unknown = UnknownSizes(*_described(cut.function), both)

@@ -205,9 +205,10 @@ class TypeInference:
         while pending:
             op, inside_done = pending.pop()
             if inside_done and isinstance(op, LOOPS):
-                self.settle_loop(op)
                 continue
             if op.regions and not inside_done:
+                if isinstance(op, LOOPS) and self.settle_loop(op):
+                    continue
                 self.enter(op)
                 pending.append((op, True))
                 for region in reversed(op.regions):
@@ -216,18 +217,19 @@ class TypeInference:
                 continue
             self.settle(op)
 
-    def settle_loop(self, op: Loop) -> None:
-        """States the types that a loop carries, once those that it starts with are known."""
+    def settle_loop(self, op: Loop) -> bool:
+        """States the types that a loop carries, once those that it starts with are known. Returns whether it does, in all its body."""
         # Loops in loops are inferred with each try of those around them.
         if not carries_open(op) or len(self.tried) >= MOST_TRIES:
-            return
+            return False
         types = start_types(op)
         if self.tried.get(op) == types:
-            return
+            return False
         self.tried[op] = types
         changed = self.changed
         made = precise_loop(op, types, self.infer_block, self.refine)
         self.changed = changed or made is not None
+        return made is not None
 
     def infer_block(self, block: Block) -> None:
         """Infers the types in a block until nothing becomes more precise."""
@@ -244,7 +246,6 @@ class TypeInference:
             source = precise(operand)
             if source is not operand:
                 op.operands[number] = source
-                self.changed = True
 
     def cast_arguments(self, op: func.CallOp) -> None:
         """Gives a function tensors of the types that it states, where a call has more precise ones."""
@@ -324,7 +325,10 @@ class TypeInference:
         names = tuple(name.data for name in op.type_params or ())
         whole = ForallType(names, type_) if names else type_
         if op.recursive:
+            known = op.block.args[0].type
             self.refine(op.block.args[0], whole, op, "the body gives")
+            # The body may call itself.
+            self.changed |= op.block.args[0].type != known
         return whole
 
     def common(self, op: Operation, types: Sequence[Attribute]) -> Attribute:
@@ -351,7 +355,6 @@ class TypeInference:
             )
         if type_ == stated:
             return
-        self.changed = True
         new = Rewriter.replace_value_with_new_type(value, type_)
         for use in tuple(new.uses):
             user = use.operation
@@ -367,3 +370,5 @@ class TypeInference:
                 )
             Rewriter.insert_op(ops, InsertPoint.before(user))
             user.operands[use.index] = source
+            # Types of results follow those of operands, which come before; a sweep does not see what is new.
+            self.changed = True

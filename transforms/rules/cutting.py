@@ -110,22 +110,24 @@ class Cut:
     """Values that are known to depend on constants and shapes alone."""
 
 
-def find_cut(module: ModuleOp, *, all_shapes: bool = False) -> Cut | None:
+def find_cut(module: ModuleOp, *, all_shapes: bool = False, is_stage: bool = False) -> Cut | None:
     """
     Where a program is cut, of which calls are expanded; None where nothing depends on data. What inputs leave open waits for
-    their shapes, unless it is known to depend on data, and the program is cut for `all_shapes`.
+    their shapes, unless it is known to depend on data, and the program is cut for `all_shapes`. A program that `is_stage`
+    comes from a cut, and no more is known of it: there is nothing to expand or to find out.
     """
     if not any(map(_may_depend, walk(module))):
         return None
     module = copied(module)
     take_tuples_apart(entry_function(module))  # Where others call it, it keeps them.
-    for each in (
-        ToGraphNormalFormPass(),
-        ExpandFunctionsPass(),
-        DynamicToStaticPass(),
-        PromoteReferencesPass(),
-    ):
-        each.rewrite(module)
+    if not is_stage:
+        for each in (
+            ToGraphNormalFormPass(),
+            ExpandFunctionsPass(),
+            DynamicToStaticPass(),
+            PromoteReferencesPass(),
+        ):
+            each.rewrite(module)
     function = entry_function(module)
     graph, name = CallGraph.of_module(module), function.sym_name.data
     called = [graph.functions[each] for each in graph.reachable(symbols_used(function))]
