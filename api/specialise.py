@@ -163,12 +163,12 @@ def dynamic_model(
     def model_for_many(shapes: dict[str, Known], layouts: Layouts) -> Program | None:
         try:
             return many.model(shapes, layouts)
-        except UnknownDimensions as unknown:
+        except UnknownDimensions as error:
             if is_imported:
                 # The importer may need less where lengths are numbers.
-                logger.info("no program for many lengths: %s", unknown)
+                logger.info("no program for many lengths: %s", error)
                 return None
-            if isinstance(unknown, UnknownSizes):
+            if isinstance(error, UnknownSizes):
                 return stages_of_all(source, shapes)
             raise
 

@@ -20,6 +20,7 @@ from xrelay.program_weights import require_weights
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array
 from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.staged import require_known_sizes
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.module_file import write_module
@@ -53,6 +54,7 @@ def partition_model(args: argparse.Namespace) -> int:
             require_weights(module, args.model)
         original = copied(module) if args.run else None
         with failing_with(FAILED):
+            require_known_sizes(module)
             partition(module, backends, progress, options.limits)
             report = coverage(module, backends)
     if args.output is not None:

@@ -211,6 +211,13 @@ class TileGrid:
             else:
                 yield PanelRange(first, panels, full)
 
+    def lines_ahead(self, b: KernelBuilder, line: int, tiles: Index) -> Index:
+        """
+        How many lines of so many elements a tile asks for in a round, of the weights that come next: all that a round reads,
+        in equal shares of the tiles of a block.
+        """
+        return b.div(b.add(tiles, blocks(self.round_elements, line) - 1), tiles)
+
     @property
     def rows_of_tiles(self) -> int:
         """How many rows of tiles there are."""

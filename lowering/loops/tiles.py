@@ -469,19 +469,15 @@ class _Tiles:
         kind = self.dot.weight if packed is None else packed.kind
         first = None if packed is None else packed.address(place, part)
         line = LINE_BYTES // kind.bytes
-        lines = blocks(grid.round_elements, line)
-        if is_open(grid.tiles):
-            # As many as there are tiles in this block, which may be one.
-            count = b.sub(tiles[1], tiles[0])
-            share = b.div(b.add(count, lines - 1), count)
-        elif self.count == 1:
+        if not is_open(grid.tiles) and self.count == 1:
             # Every panel is read once: what counts is not to wait at the end of a page.
+            lines = grid.lines_ahead(b, line, 1)
             return Prefetch(STREAM_AHEAD_BYTES // kind.bytes, lines, kind, first)
-        else:
-            share = blocks(lines, self.count)
-        distance = b.add(
-            b.mul(b.sub(i, tiles[0]), b.mul(share, line)), grid.part_elements * grid.depth_parts
-        )
+        # A program for many lengths may have any number of tiles in a block.
+        count = b.sub(tiles[1], tiles[0]) if is_open(grid.tiles) else self.count
+        share = grid.lines_ahead(b, line, count)
+        number = b.mul(b.sub(i, tiles[0]), b.mul(share, line))
+        distance = b.add(number, grid.part_elements * grid.depth_parts)
         return Prefetch(distance, share, kind, first)
 
     def _sums(self, grid: TileGrid, kept: Buffer, slot: Sequence[Index]) -> Iterator[SSAValue]:

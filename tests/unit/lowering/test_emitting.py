@@ -412,6 +412,18 @@ def test_numbers_between_others_come_one_by_one() -> None:
     assert len(inserted) == 4
 
 
+@pytest.mark.parametrize("elements", [16, 192, 250, 256])
+def test_weights_that_come_next_are_asked_for_once(elements: int) -> None:
+    """However many tiles a block has: each line is in the share of one, and shares are as small as they can be."""
+    grid = TileGrid((), 1, 64, Tiling(1, 4, 1), 1, 0, 0, round_elements=elements)
+    lines = -(-elements // 16)
+    b = KernelBuilder(Block(), AVX2)
+    for tiles in range(1, 40):
+        share = grid.lines_ahead(b, 16, tiles)
+        assert isinstance(share, int)
+        assert lines <= share * tiles < lines + tiles
+
+
 @pytest.mark.parametrize(
     ("columns", "narrower"), [(6, [4, 2, 1]), (5, [4, 2, 1]), (4, [2, 1]), (2, [1]), (1, [])]
 )

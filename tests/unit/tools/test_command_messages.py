@@ -80,9 +80,14 @@ def test_short_names_of_options_come_first(cmd: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["tune -o tuning.json", "place --backend onnxruntime -o plan.json"]
+    "command",
+    [
+        "tune -o tuning.json",
+        "place --backend onnxruntime -o plan.json",
+        "partition --backend numpy -o regions.mlir",
+    ],
 )
-def test_programs_in_stages_are_neither_tuned_nor_placed(
+def test_programs_in_stages_are_neither_tuned_nor_placed_nor_cut_into_regions(
     cmd: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     """The message does not ask for shapes of inputs, which are known."""
