@@ -36,11 +36,11 @@ class Narrow:
 
     most: int
     share: int
-    """They have the columns of a whole tile divided by this, where that is less."""
+    """They have the columns of a whole tile divided by this, rounded up, where that is less."""
 
     def columns(self, whole: int) -> int:
         """Those beside whole tiles of so many."""
-        return min(self.most, max(1, whole // self.share))
+        return min(self.most, blocks(whole, self.share))
 
 
 NARROW = Narrow(4, 2)
