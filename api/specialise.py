@@ -15,7 +15,7 @@ from xdsl.rewriter import Rewriter
 from xrelay.analysis.facts.ports import Port, entry_function, ports
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import is_open
-from xrelay.dialects.shapes import is_dynamic, is_tensor_type, types_within
+from xrelay.dialects.shapes import HasNoCode, is_dynamic, is_tensor_type, types_within
 from xrelay.errors import CompileError
 from xrelay.interpreters.constants import constant_op
 from xrelay.many_lengths import ManyLengths, Opener
@@ -168,9 +168,12 @@ def dynamic_model(
                 # The importer may need less where lengths are numbers.
                 logger.info("no program for many lengths: %s", error)
                 return None
-            if isinstance(error, UnknownSizes):
+            if not isinstance(error, UnknownSizes):
+                raise
+            try:
                 return stages_of_all(source, shapes)
-            raise
+            except HasNoCode:
+                return None  # With the numbers of the shapes it may have.
 
     return DynamicModel(
         signature,

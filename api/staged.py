@@ -162,7 +162,7 @@ class StagesOfElements:
 
     def _made(self, model: Source, elements: Shapes) -> StagedModel | None:
         module, name = self._read(model, elements), model_name(model)
-        # Without elements it is the program that was looked at first, whose shapes had to be known.
+        # Without elements, shapes had to be known for it to turn out: nothing else decides.
         for all_shapes in (False, True) if elements else (True,):
             cut = find_cut(module, all_shapes=all_shapes, is_stage=self._is_stage and not elements)
             both = None if cut is None else stages_of(cut)

@@ -292,6 +292,9 @@ class DynamicModel:
         )
         try:
             kept = self._program_for(arrays, layouts)
+            if isinstance(kept.model, InStages):
+                # For these lengths alone it may be one program.
+                kept = self._program_for(arrays, layouts, alone=True)
         except UnknownDimensions as unknown:
             if not unknown.many:
                 raise
@@ -300,8 +303,13 @@ class DynamicModel:
             raise several
         return kept.model, kept.shapes
 
-    def _program_for(self, arrays: Sequence[Array], layouts: Layouts = ROW_MAJOR) -> _Kept:
-        """The program for a call, which may turn out to depend on the elements of more inputs than others did."""
+    def _program_for(
+        self, arrays: Sequence[Array], layouts: Layouts = ROW_MAJOR, *, alone: bool = False
+    ) -> _Kept:
+        """
+        The program for a call, with `alone` one that serves no others. It may turn out to depend on the elements of more inputs
+        than others did.
+        """
         specs = self.signature.inputs
         while True:
             values = self._values
@@ -310,7 +318,7 @@ class DynamicModel:
                 for spec, array in zip(specs, arrays, strict=True)
             ]
             try:
-                return self._program(key, layouts.without(values))
+                return self._program(key, layouts.without(values), alone=alone)
             except UnknownDimensions as unknown:
                 if unknown.many or values.issuperset(unknown.values):
                     raise
@@ -410,7 +418,8 @@ class DynamicModel:
             key = tuple(shapes), False, layouts
         with self._lock:
             future = self._programs.get(key)
-            stages = self._stages_for(self._named(shapes)) if future is None else None
+            find_stages = future is None and not alone
+            stages = self._stages_for(self._named(shapes)) if find_stages else None
             if stages is not None:
                 return _Kept(self._named(shapes), stages)
             mine = future is None

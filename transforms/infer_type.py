@@ -142,6 +142,9 @@ class TypeInference:
         }
         self.symbols = Symbols()
         self.changed = False
+        """Whether a sweep has left something for another one."""
+        self.refined = False
+        """Whether it has made a type more precise."""
         self.tried: dict[Operation, list[Attribute]] = {}
         """The types that loops of open dimensions start with, for which it was tried whether they hold in all rounds."""
 
@@ -158,10 +161,13 @@ class TypeInference:
             waiting.remove(name)
             function = self.functions[name]
             self.changed = not function.is_declaration
+            blocks = function.body.blocks
             while self.changed:
-                self.changed = False
-                for block in function.body.blocks:
+                self.changed = self.refined = False
+                for block in blocks:
                     self.sweep(block)
+                # A block may stand before one whose values it uses.
+                self.changed |= self.refined and len(blocks) > 1
             if self.state_results(function):
                 again = [caller for caller in callers.get(name, {}) if caller not in waiting]
                 pending.extend(again)
@@ -204,13 +210,13 @@ class TypeInference:
         pending: list[tuple[Operation, bool]] = [(op, False) for op in reversed(list(block.ops))]
         while pending:
             op, inside_done = pending.pop()
-            if inside_done and isinstance(op, LOOPS):
-                continue
             if op.regions and not inside_done:
-                if isinstance(op, LOOPS) and self.settle_loop(op):
-                    continue
-                self.enter(op)
-                pending.append((op, True))
+                if isinstance(op, LOOPS):
+                    if self.settle_loop(op):
+                        continue
+                else:
+                    self.enter(op)
+                    pending.append((op, True))
                 for region in reversed(op.regions):
                     for inner in reversed(list(region.blocks)):
                         pending.extend((each, False) for each in reversed(list(inner.ops)))
@@ -218,7 +224,10 @@ class TypeInference:
             self.settle(op)
 
     def settle_loop(self, op: Loop) -> bool:
-        """States the types that a loop carries, once those that it starts with are known. Returns whether it does, in all its body."""
+        """
+        States the types that a loop carries, once those that it starts with are known. Returns whether a loop whose rounds are
+        inferred stands in its place.
+        """
         # Loops in loops are inferred with each try of those around them.
         if not carries_open(op) or len(self.tried) >= MOST_TRIES:
             return False
@@ -355,6 +364,7 @@ class TypeInference:
             )
         if type_ == stated:
             return
+        self.refined = True
         new = Rewriter.replace_value_with_new_type(value, type_)
         for use in tuple(new.uses):
             user = use.operation
@@ -370,5 +380,5 @@ class TypeInference:
                 )
             Rewriter.insert_op(ops, InsertPoint.before(user))
             user.operands[use.index] = source
-            # Types of results follow those of operands, which come before; a sweep does not see what is new.
+            # A sweep does not see the casts that it inserts.
             self.changed = True

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.lengths import certainly, is_open
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -37,14 +37,16 @@ FAR_PACK_CYCLES = 5
 
 def packing_cycles(plan: ProductPlan, site: Site) -> float:
     """To bring the operands of a product to where its steps read them."""
-    product, cycles = plan.product, 0.0
+    product, cycles = plan.product.likely, 0.0
     if product.right not in site.constants and not plan.lies_in_panels:
-        size = plan.steps * product.columns
+        size = likely(plan.steps) * product.columns
         far = size * plan.dot.group * plan.dot.weight.bytes > plan.target.l2_bytes // 4
-        vectors = product.right_batch * size / plan.lanes
+        vectors = likely(product.right_batch) * size / plan.lanes
         cycles += vectors * (FAR_PACK_CYCLES if far else PACK_CYCLES)
     if not plan.left_is_ready:
-        cycles += product.left_batch * product.rows * product.depth / plan.lanes * COPY_CYCLES
+        cycles += (
+            likely(product.left_batch) * product.rows * product.depth / plan.lanes * COPY_CYCLES
+        )
     return cycles
 
 
@@ -218,7 +220,7 @@ def left_operand(ctx: KernelContext, plan: ProductPlan) -> Buffer:
         return left if _has_even_rows(left.format) else ctx.in_memory(product.left)
     shape, kind = shape_of(product.left), element_of(product.left)
     gap = plan.steps * dot.group - product.depth
-    if (product.depth + gap) * dot.image.bytes % PAGE_BYTES == 0:
+    if likely(product.depth + gap) * dot.image.bytes % PAGE_BYTES == 0:
         gap += LINE_BYTES // dot.image.bytes
     copy = ctx.scratch(dot.image, with_row_gap(shape, gap))
     lanes = ctx.target.lanes(dot.image.bytes)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.lengths import is_open, likely
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import Spacing, row_major
@@ -52,7 +52,7 @@ def panel_tile(plan: PanelPlan, parameters: Parameters) -> Tiling:
 
 def _parts(plan: PanelPlan, parameters: Parameters) -> int:
     """Into how many parts the depth is cut, of whole rounds of the inner loop."""
-    rounds, rest = divmod(plan.steps, UNROLLED_STEPS)
+    rounds, rest = (1, 0) if is_open(plan.steps) else divmod(plan.steps, UNROLLED_STEPS)
     allowed = Divisors(1 if rest else max(1, rounds))
     return parameters.number("depth_parts", plan.depth_parts, allowed)
 
@@ -86,10 +86,10 @@ def _cost(site: Site) -> float:
     plan = stored.computed(site.constants, site.threads)
     cycles = plan.tiling.cycles * plan.depth_parts
     if plan != stored:
-        steps, rows = plan.steps // plan.depth_parts, likely(plan.product.rows)
+        steps, rows = likely(plan.steps) // plan.depth_parts, likely(plan.product.rows)
         each = steps * plan.dot.image.bytes
-        cycles += widening_cycles(plan.target, plan.steps * plan.vectors, rows, each)
-    cycles = plan.product.batch * cycles + packing_cycles(stored, site)
+        cycles += widening_cycles(plan.target, likely(plan.steps * plan.vectors), rows, each)
+    cycles = likely(plan.product.batch) * cycles + packing_cycles(stored, site)
     return cycles * site.target.cycle_seconds
 
 
@@ -139,15 +139,21 @@ class _PanelCode(ProductCode):
         most, prefetch = UNROLLED_STEPS, where.prefetch
         if where.is_rare:
             most, prefetch = 1, None if prefetch is None else prefetch.of_part(b, UNROLLED_STEPS)
-        whole = steps - steps % most
-        for begin, count in ((0, whole), (whole, steps - whole)):
-            if not count:
+        rest = steps % most
+        for begin, count, unrolled in ((0, steps - rest, most), (steps - rest, rest, 1)):
+            if certainly(count, 0):
                 continue
-            unrolled = min(count, most)
+            image, weights = x, w
+            if is_open(begin):
+                image = b.address(x, begin * dot.group, dot.image.storage)
+                weights = b.address(w, begin * right.step, dot.weight.storage)
+                begin = 0
+            if not is_open(count):
+                unrolled = min(count, most)
             loop = DepthLoop(count // unrolled, unrolled * dot.group, unrolled * right.step)
             offsets = [((begin + i) * dot.group, (begin + i) * right.step) for i in range(unrolled)]
             totals = accumulate(
-                b, dot, x, w, [loop], offsets, rows, columns, totals, lanes, prefetch
+                b, dot, image, weights, [loop], offsets, rows, columns, totals, lanes, prefetch
             )
         return totals
 
@@ -179,8 +185,8 @@ def product_grid(
         product.rows,
         tiling,
         plan.vectors,
-        part_steps * dot.group * dot.image.bytes,
-        plan.steps * likely(product.columns) * dot.group * dot.weight.bytes,
+        likely(part_steps) * dot.group * dot.image.bytes,
+        likely(plan.steps * product.columns) * dot.group * dot.weight.bytes,
         parts,
         part_steps * step_elements if product.right in ctx.packings else 0,
         steps * step_elements,

@@ -6,7 +6,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.lengths import certainly, likely
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.dialects.nn.dense import DenseOp, MatrixProductOp
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
@@ -89,7 +89,7 @@ class Product:
     @property
     def rows_collide(self) -> bool:
         """Whether a column of the left operand falls into one set of the first-level cache."""
-        return self.depth * element_of(self.left).bytes % PAGE_BYTES == 0
+        return likely(self.depth) * element_of(self.left).bytes % PAGE_BYTES == 0
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,8 @@ class ProductPlan:
     @property
     def left_is_ready(self) -> bool:
         """Whether the rows of the left operand are whole groups of the elements that steps take."""
-        return (
-            element_of(self.product.left) == self.dot.image
-            and self.product.depth % (self.dot.group * self.dot.together) == 0
+        return element_of(self.product.left) == self.dot.image and certainly(
+            self.product.depth % (self.dot.group * self.dot.together), 0
         )
 
 
@@ -161,6 +160,8 @@ class PanelPlan(ProductPlan):
     @property
     def depth_parts(self) -> int:
         """Into how many parts the depth is cut."""
+        if is_open(self.steps):
+            return 1
         rounds, rest = divmod(self.steps, UNROLLED_STEPS)
         # Few rows use the weights only once anyway.
         whole = rest != 0 or likely(self.product.rows) <= FEW_ROWS
@@ -173,8 +174,10 @@ class PanelPlan(ProductPlan):
         # A set has as many ways as there are pages in the cache.
         collide = self.left_is_ready and self.product.rows_collide
         ways = target.l1_bytes // PAGE_BYTES if collide else None
-        steps = self.steps // self.depth_parts
+        steps = likely(self.steps)
         vectors = likely(self.vectors)
-        weight_bytes = self.steps * vectors * self.dot.step_bytes(target)
+        weight_bytes = steps * vectors * self.dot.step_bytes(target)
         widest = most_vectors(target, rows, weight_bytes)
-        return choose_tiling(target, 1, rows, vectors, steps, widest, ways, dot=self.dot)
+        return choose_tiling(
+            target, 1, rows, vectors, steps // self.depth_parts, widest, ways, dot=self.dot
+        )

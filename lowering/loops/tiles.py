@@ -176,7 +176,7 @@ def emit_tiles(
             together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
         code = _Tiles(
             ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or (lambda place, part: None), panels, count,
-            is_rare=is_open(each.tiles) and likely(panels.count) * RARE <= all_panels,
+            panels_are_rare=is_open(each.tiles) and likely(panels.count) * RARE <= all_panels,
         )  # fmt: skip
 
         def task(
@@ -225,7 +225,7 @@ class _Tiles:
     panels: PanelRange
     count: int
     """The tiles of a block."""
-    is_rare: bool
+    panels_are_rare: bool
     """Whether other panels have nearly all tiles."""
 
     @property
@@ -364,7 +364,7 @@ class _Tiles:
 
     def _is_rare(self, grid: TileGrid) -> bool:
         """Whether there are few tiles of a grid for these panels."""
-        return grid.repeats or self.is_rare
+        return grid.repeats or self.panels_are_rare
 
     def _kept_tile(self) -> Buffer:
         """Memory of the thread for the sums of a tile."""

@@ -124,6 +124,17 @@ PANELS = model_of(
     }"""
 )
 """The rows of the right operand are whole vectors, and may not be whole panels."""
+DEPTHS = model_of(
+    """depths (float[b, m, k] x, float[b, k, 24] y, float[b, 40, k] z, float[b, 1, k] p) => (
+        float[b, m, 24] u, float[b, m, 40] v, float[b, 1, 24] w
+    ) {
+        u = MatMul(x, y)
+        t = Transpose <perm = [0, 2, 1]> (z)
+        v = MatMul(x, t)
+        w = MatMul(p, y)
+    }"""
+)
+"""Sums over a length, as attention has them over the values."""
 BYTES = model_of(
     "bytes (int8[b, m, k] x, int8[b, k, n] w) => (int32[b, m, n] y) { y = MatMulInteger(x, w) }"
 )
@@ -325,6 +336,22 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
         PANELS,
         {"m": 8, "n": 12},
         tuple({"m": m, "n": n} for m, n in ((8, 12), (8, 5), (8, 37), (2, 2), (40, 3))),
+    ),
+    "depths": (
+        DEPTHS,
+        {"b": 2, "m": 9, "k": 100},
+        tuple(
+            {"b": b, "m": m, "k": k}
+            for b, m, k in (
+                *((2, 9, 100), (3, 2, 2), (2, 5, 3), (4, 16, 4), (2, 8, 5), (2, 13, 7)),
+                *((2, 30, 16), (2, 3, 33), (5, 9, 128), (2, 40, 257), (2, 4, 261)),
+            )
+        ),
+    ),
+    "few depths": (
+        DEPTHS,
+        {"b": 2, "m": 2, "k": 6},
+        tuple({"b": 2, "m": m, "k": k} for m, k in ((2, 6), (7, 2), (9, 256), (33, 77))),
     ),
     "images": (IMAGES, {"batch": 2}, tuple({"batch": batch} for batch in (2, 3, 5))),
 }

@@ -305,3 +305,26 @@ def test_parameters_are_tuples(tmp_path: Path, rows: str, which: str) -> None:
         wanted = xrelay.interpret(path, inputs)
         for name, found in model.run(inputs).items():
             np.testing.assert_array_equal(found, wanted[name])
+
+
+def test_branches_of_one_shape_at_some_lengths() -> None:
+    """Stages serve all lengths; where the shapes are the same, there is one program as well, which runs on arrays of the caller."""
+    module = read_relay_text(
+        RELAY
+        + """def @main(%x: Tensor[(?), float32], %k: Tensor[(4), float32]) {
+          let %c = greater(sum(%x), 0f);
+          exp(if (%c) { nn.relu(%x) } else { negative(%k) })
+        }"""
+    )
+    inputs = {"x": np.ones(4, np.float32), "k": np.zeros(4, np.float32)}
+    model = xrelay.compile(module, cache=False, profile=True)
+    assert isinstance(model, DynamicModel)
+    (wanted,) = xrelay.interpret(module, inputs).values()
+    (found,) = model.run(inputs).values()
+    np.testing.assert_allclose(found, wanted, 1e-5)
+    assert isinstance(model.specialise({name: each.shape for name, each in inputs.items()}), Model)
+    (profiled,) = model.profile(inputs, 1)[0].values()
+    np.testing.assert_allclose(profiled, wanted, 1e-5)
+    result = np.empty(4, np.float32)
+    model.bind(list(inputs.values()), [result]).run()
+    np.testing.assert_allclose(result, wanted, 1e-5)

@@ -42,3 +42,23 @@ def test_functions_wait_for_those_that_they_call(
     module.verify()
     assert "?" not in str(module)
     assert sweeps <= 4 * length
+
+
+def test_blocks_may_stand_before_those_whose_values_they_use() -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<?xf32> {
+      cf.br ^b2
+    ^b1:
+      %1 = "relay.exp"(%0) : (tensor<?xf32>) -> tensor<?xf32>
+      cf.br ^b3
+    ^b2:
+      %0 = "relay.exp"(%x) : (tensor<4xf32>) -> tensor<?xf32>
+      cf.br ^b1
+    ^b3:
+      func.return %1 : tensor<?xf32>
+    }
+    """
+    module = Parser(context(), text).parse_module()
+    InferTypePass().apply(context(), module)
+    module.verify()
+    assert "?" not in str(module)
