@@ -205,6 +205,7 @@ def compile_model(
         except UnknownDimensions as unknown:
             if placement != "priority":
                 raise
+            from xrelay.compiler import is_onnx
             from xrelay.specialise import dynamic_model
             from xrelay.staged import (
                 StagesOfElements,
@@ -245,6 +246,7 @@ def compile_model(
                 loaded_model(unknown),
                 stages_for=of_elements.of,
                 stages_of_all=of_elements.of_all_shapes,
+                is_imported=is_onnx(model),
             )
 
     return whole(model, shapes, is_stage=False)

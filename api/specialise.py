@@ -100,17 +100,15 @@ def dynamic_model(
     stages_of_all: Callable[
         [str | Path | ModelProto | ModuleOp, Mapping[str, Known]], StagedModel | None
     ],
+    is_imported: bool,
 ) -> DynamicModel:
     """
     A model of which programs are compiled for the lengths and elements that come: by `for_many` those that serve other
     lengths as well, where there are such, and by `compiled` those for one combination; by `for_file` those of a file, with those for some shapes among them. It keeps a copy of
     a model in memory, and of a file only the place, and until there is a program what was `loaded` of it: `run` raises CompileError when
     the file has changed. `staged` and `stages_for` are as in DynamicModel; `stages_of_all` makes what `stages_for` finds, where
-    the stages for some shapes serve all.
+    the stages for some shapes serve all. `is_imported` says whether the model is one of ONNX.
     """
-    from xrelay.compiler import is_onnx
-
-    is_imported = is_onnx(model)
     kept = [] if loaded is None else [loaded]
     del loaded
 

@@ -59,6 +59,7 @@ func.func @main(%x: tensor<1x1x9x9x16xf32>) -> tensor<1x1x9x9x16xf32> {
 // CHECK-NEXT:      %[[OWN:\w+]] = llvm.getelementptr %[[SCRATCH]][%[[BYTES]]]
 // CHECK-NEXT:      %[[KEPT:\w+]] = llvm.getelementptr %[[OWN]][
 // CHECK:           vector.broadcast
-// CHECK:           llvm.store %{{\w+}}, %[[KEPT]]
+// CHECK:           %[[FIRST:\w+]] = llvm.call_intrinsic "llvm.launder.invariant.group.p0"(%[[KEPT]])
+// CHECK:           llvm.store %{{\w+}}, %[[FIRST]]
 // CHECK-NOT:       @xrelay_barrier
 // CHECK:           func.return
