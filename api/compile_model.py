@@ -299,13 +299,14 @@ def _compile_own(
 
     @collector_paused()
     def code() -> ModelCode:
-        from xrelay.compiler import compile_code, read_model
+        from xrelay.compiler import compile_code, is_onnx, read_model
         from xrelay.program_weights import require_weights
         from xrelay.staged import require_known_sizes
 
         progress("read the model")
         module, name = read_model(model, shapes, options.limits, loaded=loaded, verified=verified)
-        require_known_sizes(module, is_stage=is_stage)
+        # A stage in ONNX has just been imported.
+        require_known_sizes(module, is_stage=is_stage and not is_onnx(model))
         require_weights(module, model)
         return compile_code(module, name, options, progress, scope)
 

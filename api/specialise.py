@@ -49,7 +49,8 @@ logger = logging.getLogger("xrelay.lengths")
 def require_known_inputs(module: ModuleOp, values: tuple[str, ...] = ()) -> None:
     """
     Raises UnknownDimensions, which describes inputs and outputs, for a program whose inputs have unknown
-    dimensions; it names the inputs whose elements, the `values`, decide about others. Other values may have them: passes find out most, and code generation names what is left.
+    dimensions; it names the inputs whose elements, the `values`, decide about others. Other values may have them: passes find
+    out most, and code generation names what is left.
     """
     function = entry_function(module)
     types = function.function_type.inputs.data

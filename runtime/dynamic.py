@@ -172,9 +172,9 @@ class DynamicModel:
         those of the specialisations among them; None for a model whose programs are in one already. After
         `specialise_after` calls with the same lengths these get a program of their own in the background; 0 for never.
         `values` names inputs whose elements programs are made for; compiling one may find others. `for_many` gives a
-        model for shapes and layouts on the code of a program for many of them, or stages for all, where there can be such. `staged` makes the
-        model that runs instead once it turns out that sizes depend on data, or None where there is none; `stages_for` finds
-        stages for some shapes that were made for others.
+        model for shapes and layouts on the code of a program for many of them, or stages for all, where there can be such.
+        `staged` makes the model that runs instead once it turns out that sizes depend on data, or None where there is none;
+        `stages_for` finds stages for some shapes that were made for others.
         """
         self.signature = signature
         self._specialise = specialise

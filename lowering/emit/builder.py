@@ -219,10 +219,10 @@ class KernelBuilder(IndexBuilder):
             pointer = self._step((pointer, base), llvm.GEP_USE_SSA_VAL, storage)
         return pointer if certainly(constant, 0) else self._step((pointer,), constant, storage)
 
-    def start(self, address: SSAValue) -> SSAValue:
+    def opaque(self, address: SSAValue) -> SSAValue:
         """
-        An address that much is read from at known distances. LLVM is not told how it is found: it would look at all of what
-        is read for each of the loops around, which was a third of its time.
+        The same address, of which LLVM does not know how it is found. Behind it, what lies at constant distances concerns the
+        innermost loops alone: LLVM's loop strength reduction looks at it for each loop around otherwise, in a third of its time.
         """
         if isinstance(address.owner, Block):
             return address

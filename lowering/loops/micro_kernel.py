@@ -144,5 +144,5 @@ def accumulate(
                     result[i] = dot.step(b, column, factor, result[i])
         return result
 
-    far = None if prefetch is None or prefetch.first is None else b.start(prefetch.first)
-    return round_at(0, b.start(image), b.start(weights), totals, far)
+    far = None if prefetch is None or prefetch.first is None else b.opaque(prefetch.first)
+    return round_at(0, b.opaque(image), b.opaque(weights), totals, far)

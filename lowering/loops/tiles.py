@@ -483,7 +483,7 @@ class _Tiles:
     def _sums(self, grid: TileGrid, kept: Buffer, slot: Sequence[Index]) -> Iterator[SSAValue]:
         """The addresses of the sums of a tile of a grid in memory, in the order of its registers."""
         tiling, storage = grid.tiling, self.dot.total.storage
-        first = self.b.start(
+        first = self.b.opaque(
             self.b.address(kept.pointer, self._sum(kept, (*slot, 0, 0, 0)), storage)
         )
         for row, column, v in product(
