@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.lengths import certainly, is_open, likely
+from xrelay.dialects.lengths import certainly, is_open, likely, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -157,8 +157,8 @@ def _pack(ctx: KernelContext, plan: ProductPlan, panels: Panels, width: int) -> 
     if not certainly(rest, 0):
         steps = product.depth // dot.group
         ctx.tasks((product.right_batch, steps), lambda i: writer(i[0]).write_rest(i[1]))
-        if product.depth % dot.group:
-            ctx.tasks((product.right_batch,), lambda i: writer(i[0]).end_rest())
+        ends = smaller(1, product.depth % dot.group)
+        ctx.tasks((product.right_batch, ends), lambda i: writer(i[0]).end_rest())
     padding = plan.steps - blocks(product.depth, dot.group)
     if not certainly(padding, 0):
         _write_padding(ctx, plan, panels, width, padding)

@@ -62,6 +62,11 @@ class PanelWriter:
         return self.depth % self.group
 
     @property
+    def part_groups(self) -> int:
+        """How many groups are not whole: at most one."""
+        return smaller(1, self.last_group)
+
+    @property
     def _whole_group(self) -> IntegerType:
         """A group as one number."""
         return IntegerType(8 * self.kind.bytes * self.group)
@@ -74,8 +79,7 @@ class PanelWriter:
         if not certainly(self.rest, 0):
             with self.b.loop(0, self.whole_steps) as k:
                 self.write_rest(k)
-            if not certainly(self.last_group, 0):
-                self.end_rest()
+            self.end_rest()
 
     def write_vector(self, number: Index) -> None:
         """The columns of a vector, at all steps of the depth."""
@@ -88,16 +92,19 @@ class PanelWriter:
         if not certainly(steps - squares, 0):
             with b.loop(squares, steps) as k:
                 self._step(first, k, lanes, self.group)
-        if not certainly(self.last_group, 0):
-            self._step(first, steps, lanes, self.last_group)
+        if not certainly(self.part_groups, 0):
+            with b.loop(0, self.part_groups):
+                self._step(first, steps, lanes, self.last_group)
 
     def write_rest(self, k: Index) -> None:
         """The columns behind the whole vectors, at a step of the depth that is a whole group."""
         self._rest(k, self.group)
 
     def end_rest(self) -> None:
-        """The same at the last step, where that is not a whole group."""
-        self._rest(self.whole_steps, self.last_group)
+        """The same at the last step, if that is not a whole group."""
+        if not certainly(self.part_groups, 0):
+            with self.b.loop(0, self.part_groups):
+                self._rest(self.whole_steps, self.last_group)
 
     def _rest(self, k: Index, members: int) -> None:
         """The columns behind the whole vectors, one by one where it is not known how many they are."""
@@ -118,13 +125,33 @@ class PanelWriter:
         """
         b, start = self.b, self.b.mul(k, self.group)
         if self.by_rows:
-            rows = [self.read(b.add(start, j), first, count) for j in range(members)]
+            rows = self._members(members, lambda j: self.read(b.add(start, j), first, count))
             value = self._interleaved(rows, count)
         else:
             columns = [b.add(first, i) for i in range(count)]
-            groups = [self.read(column, start, members) for column in columns]
+            groups = [self._group(column, start, members) for column in columns]
             value = b.from_lanes([self._as_one(group) for group in groups])
         self._store(first, k, value, count, cleared=cleared)
+
+    def _group(self, column: Index, start: Index, members: int) -> SSAValue:
+        """A group of a column, or its beginning."""
+        if not is_open(members):
+            return self.read(column, start, members)
+        b = self.b
+        return b.from_lanes(
+            self._members(members, lambda j: self.read(column, b.add(start, j), 1))
+        )
+
+    def _members(self, members: int, read: Callable[[Index], SSAValue]) -> list[SSAValue]:
+        """What is read for each member of a group, with zeros for those there may be and are not: the first one is."""
+        if not is_open(members):
+            return [read(j) for j in range(members)]
+        b, found = self.b, [read(0)]
+        zero = b.constant(self.kind.compute, 0, lanes_of(found[0]))
+        for j in range(1, self.group - 1):
+            value = read(smaller(j, members - 1))
+            found.append(b.select(b.compare_index(j, "slt", members), value, zero))
+        return found
 
     def _interleaved(self, rows: list[SSAValue], count: int) -> SSAValue:
         """Rows of a group as one vector, the elements of a column next to each other."""

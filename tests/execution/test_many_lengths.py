@@ -138,6 +138,12 @@ DEPTHS = model_of(
 BYTES = model_of(
     "bytes (int8[b, m, k] x, int8[b, k, n] w) => (int32[b, m, n] y) { y = MatMulInteger(x, w) }"
 )
+TRANSPOSED_BYTES = model_of(
+    """transposed_bytes (uint8[b, m, k] x, int8[b, n, k] w) => (int32[b, m, n] y) {
+        t = Transpose <perm = [0, 2, 1]> (w)
+        y = MatMulInteger(x, t)
+    }"""
+)
 RECURRENT = model_of(
     """recurrent (float[steps, batch, 6] x) => (float[steps, batch, 10] y, float[2, batch, 5] last, float[1, batch, 7] state) {
         a, last = LSTM <hidden_size = 5, direction = "bidirectional"> (x, w1, r1, b1)
@@ -370,8 +376,8 @@ def check(model: ModelProto, code: ModelCode, lengths: Mapping[str, int]) -> Non
         for value in model.graph.input
     ]
     arrays = [
-        random.integers(0, 256, shape, np.uint8)
-        if kind == np.uint8
+        random.integers(np.iinfo(kind).min, np.iinfo(kind).max, shape, kind, endpoint=True)
+        if kind in (np.uint8, np.int8)
         else random.standard_normal(shape).astype(kind)
         for shape, kind in zip(shapes, kinds, strict=True)
     ]
@@ -424,19 +430,46 @@ def test_one_program_serves_many_lengths(name: str, threads: int, target: str) -
         check(model, code, lengths)
 
 
-SIZES = ((3, 40, 96, 48), (3, 33, 65, 17), (2, 64, 130, 100), (2, 3, 5, 7), (5, 17, 64, 16))
+PRODUCT_SIZES = (
+    *((3, 40, 96, 48), (3, 33, 65, 17), (2, 64, 130, 100), (2, 3, 5, 7), (5, 17, 64, 16)),
+    *((2, 9, 2, 24), (3, 16, 3, 33), (2, 5, 259, 40)),
+)
 """Batch, rows, depth and columns."""
 
 
-@pytest.mark.parametrize("target", ["x86-64-v4-vnni", "x86-64-v4-amx"], indirect=True)
-def test_columns_of_products_of_bytes(target: str) -> None:
-    """Also fewer than a panel has where a program for several threads is compiled."""
-    model = xrelay.compile(BYTES, target=target, threads=2, cache=False)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "target", ["x86-64-v3", "x86-64-v4-vnni", "x86-64-v4-amx"], indirect=True
+)
+@pytest.mark.parametrize("model", [BYTES, TRANSPOSED_BYTES])
+def test_products_of_bytes(model: ModelProto, target: str, threads: int) -> None:
+    """Groups of the depth that are not whole, also in fewer columns than a panel has."""
+    names = ("b", "m", "k", "n")
+    first, *others = (dict(zip(names, sizes, strict=True)) for sizes in PRODUCT_SIZES)
+    code = open_code(model, first, CompileOptions(threads, target))
+    for lengths in others:
+        check(model, code, lengths)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4-bf16", "x86-64-v4-amx"], indirect=True)
+def test_sums_of_bfloats_over_a_length(target: str) -> None:
+    """Infinity in one row is not part of the others, whose last groups have one element."""
+    model = xrelay.compile(DEPTHS, target=target, precision="bf16", threads=2, cache=False)
     random = np.random.default_rng(0)
-    for b, m, k, n in SIZES:
-        x, w = (random.integers(-128, 128, shape, np.int8) for shape in ((b, m, k), (b, k, n)))
-        (found,) = model.run({"x": x, "w": w}).values()
-        np.testing.assert_array_equal(found, x.astype(np.int32) @ w.astype(np.int32))
+    sizes = ((2, 9, 101), (3, 40, 31), (2, 2, 3), (2, 17, 64), (2, 5, 2))
+    for b, m, k in sizes:
+        shapes = {"x": (b, m, k), "y": (b, k, 24), "z": (b, 40, k), "p": (b, 1, k)}
+        given = {
+            name: random.integers(-8, 9, shape).astype(np.float32) for name, shape in shapes.items()
+        }
+        given["x"][:, 0] = np.inf
+        found = model.run(given)
+        x, y, z, p = (given[name] for name in ("x", "y", "z", "p"))
+        for name, wanted in (("u", x[:, 1:] @ y), ("v", x[:, 1:] @ z.transpose(0, 2, 1))):
+            np.testing.assert_allclose(found[name][:, 1:], wanted, 1 / 128)
+        np.testing.assert_allclose(found["w"], p @ y, 1 / 128)
+    conditions = {each.conditions for each in model.specialisations}
+    assert len(conditions) == 1
 
 
 BYTE_IMAGES = model_of(

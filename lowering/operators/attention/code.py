@@ -176,10 +176,13 @@ class _Code:
 
     def fill_group(self, rows: Buffer, i: Index, length: int, dot: Dot) -> None:
         """Zeros behind the elements of a row, up to the end of the last group for a dot product."""
-        zero = self.b.constant(dot.image.compute, 0)
-        for k in range(dot.steps(length) * dot.group - length):
-            offset = self.row_offset(rows, i, self.b.add(length, k))
-            self.b.store(rows.pointer, offset, dot.image, zero)
+        b, image = self.b, dot.image
+
+        def fill(k: Index, lanes: int) -> None:
+            b.store(rows.pointer, k, image, b.constant(image.compute, 0, lanes))
+
+        missing = dot.steps(length) * dot.group - length
+        self.ctx.vectors(missing, self.lanes, fill, self.row_offset(rows, i, length))
 
     # -- products -----------------------------------------------------------------------------
 
