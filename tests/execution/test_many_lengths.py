@@ -144,6 +144,21 @@ TRANSPOSED_BYTES = model_of(
         y = MatMulInteger(x, t)
     }"""
 )
+TURNED = model_of(
+    """turned (float[b, m, n] x, uint8[b, m, n] w, float[b, 3, n] c, float[b, n, 3] d) => (
+        float[b, n, m] p, float[n, m, b] q, uint8[b, n, m] r, float[b, n, 3] s, float[b, 3, n] t, float[n, b, m] u
+    ) {
+        p = Transpose <perm = [0, 2, 1]> (x)
+        a = Tanh(x)
+        turned = Transpose <perm = [2, 1, 0]> (a)
+        q = Erf(turned)
+        r = Transpose <perm = [0, 2, 1]> (w)
+        s = Transpose <perm = [0, 2, 1]> (c)
+        t = Transpose <perm = [0, 2, 1]> (d)
+        u = Transpose <perm = [2, 0, 1]> (x)
+    }"""
+)
+"""Transposes of axes that may be shorter than a vector, or not."""
 RECURRENT = model_of(
     """recurrent (float[steps, batch, 6] x) => (float[steps, batch, 10] y, float[2, batch, 5] last, float[1, batch, 7] state) {
         a, last = LSTM <hidden_size = 5, direction = "bidirectional"> (x, w1, r1, b1)
@@ -342,6 +357,22 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
         PANELS,
         {"m": 8, "n": 12},
         tuple({"m": m, "n": n} for m, n in ((8, 12), (8, 5), (8, 37), (2, 2), (40, 3))),
+    ),
+    "turned": (
+        TURNED,
+        {"b": 2, "m": 40, "n": 70},
+        tuple(
+            {"b": b, "m": m, "n": n}
+            for b, m, n in (
+                *((2, 40, 70), (2, 16, 16), (3, 2, 90), (2, 90, 2), (17, 3, 5), (2, 64, 33)),
+                *((20, 15, 31), (4, 300, 17), (2, 7, 16)),
+            )
+        ),
+    ),
+    "turned few": (
+        TURNED,
+        {"b": 2, "m": 3, "n": 4},
+        tuple({"b": b, "m": m, "n": n} for b, m, n in ((2, 3, 4), (5, 80, 30), (2, 2, 9))),
     ),
     "depths": (
         DEPTHS,

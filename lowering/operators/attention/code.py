@@ -5,7 +5,7 @@ from collections.abc import Callable
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.core.values import CompositeOp
-from xrelay.dialects.lengths import is_open
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -177,11 +177,13 @@ class _Code:
     def fill_group(self, rows: Buffer, i: Index, length: int, dot: Dot) -> None:
         """Zeros behind the elements of a row, up to the end of the last group for a dot product."""
         b, image = self.b, dot.image
+        missing = dot.steps(length) * dot.group - length
+        if certainly(missing, 0):
+            return
 
         def fill(k: Index, lanes: int) -> None:
             b.store(rows.pointer, k, image, b.constant(image.compute, 0, lanes))
 
-        missing = dot.steps(length) * dot.group - length
         self.ctx.vectors(missing, self.lanes, fill, self.row_offset(rows, i, length))
 
     # -- products -----------------------------------------------------------------------------

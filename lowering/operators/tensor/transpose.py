@@ -6,7 +6,8 @@ Kernel code of transposes that put another axis last.
 Axes that stay next to each other are one: the images of [0, 2, 3, 1] are the columns of a matrix
 [C, H * W]. What is left of the shape then are two axes, the one along which vectors are read and
 the one along which they are written, and loops over all others. Tiles at the end of an axis
-overlap with the ones before.
+overlap with the ones before; where a length that is not known turns out to be less than that of a tile,
+elements are moved one by one.
 
 Where one of the two is only a few elements long and next to the other, whole vectors are interleaved:
 
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import i16
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.lengths import certainly, is_open, likely, smaller
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.context import KernelContext
@@ -104,17 +106,17 @@ class _Axes:
         longer = [axis for axis in order if self.shape[axis] != 1]
         beside = tuple(longer[-len(few) - len(many) :]) == (*many, *few)
         count = prod(self.lengths(few))
-        return count if beside and count <= FEW else 0
+        return count if beside and not is_open(count) and count <= FEW else 0
 
     def stripe(self, target: Target, kind: Element, *, back: bool) -> int:
         """The width of vectors that are interleaved; 0 where there are too few elements."""
         most = target.lanes(kind.bytes)
-        return _halved(most, prod(self.lengths(self.written if back else self.read)))
+        return _halved(most, likely(prod(self.lengths(self.written if back else self.read))))
 
     def tile(self, target: Target, kind: Element) -> int:
         """The rows and columns of a tile, a power of two; 0 where there are too few."""
         width = target.vector_bytes if kind.bytes >= 4 else min(target.vector_bytes, NARROW_BYTES)
-        lengths = [prod(self.lengths(run)) for run in (self.read, self.written)]
+        lengths = [likely(prod(self.lengths(run))) for run in (self.read, self.written)]
         return _halved(min(width // kind.bytes, LARGEST_TILE), min(lengths))
 
 
@@ -173,7 +175,18 @@ class _Transposition:
     def first(self, number: Index, length: int) -> Index:
         """Where a vector along an axis begins; the last one overlaps with the one before."""
         start = self.b.mul(number, self.size)
-        return self.b.smaller(start, length - self.size) if length % self.size else start
+        ends_whole = certainly(length % self.size, 0)
+        return start if ends_whole else self.b.smaller(start, length - self.size)
+
+    def fits(self, *lengths: int) -> int:
+        """1 where all of some lengths have the elements of a vector, 0 elsewhere: some that are not known may have fewer."""
+        return prod(smaller(1, length // self.size) for length in lengths)
+
+    def emit_elements(self, rounds: int) -> None:
+        """All elements one by one, in so many rounds: one where axes turn out to be shorter than a vector."""
+        if not certainly(rounds, 0):
+            with self.b.loop(0, rounds):
+                each_element(self.ctx, self.op, self.sink)
 
     def as_bits(self, vectors: Sequence[SSAValue]) -> list[SSAValue]:
         """Vectors as they are shuffled: halves as integers, which every CPU has registers for."""
@@ -189,7 +202,7 @@ class _Transposition:
     def coordinates(self, run: Sequence[int], first: Index, i: Index) -> dict[int, Index]:
         """The coordinates on neighbouring axes of element `first` + `i` along them."""
         b, lengths = self.b, self.axes.lengths(run)
-        if lengths[-1] % self.size:
+        if not certainly(lengths[-1] % self.size, 0):
             return dict(zip(run, b.unflatten(b.add(first, i), lengths), strict=True))
         # A tile does not cross the end of a row.
         *before, last = b.unflatten(first, lengths)
@@ -204,7 +217,7 @@ class _Transposition:
         """
         split = list(order).index(run[0])
         outer = tuple(known.get(axis, 0) for axis in order[:split])
-        in_row = order[-1] == run[-1] and self.axes.shape[run[-1]] % self.size == 0
+        in_row = order[-1] == run[-1] and certainly(self.axes.shape[run[-1]] % self.size, 0)
         shape = self.axes.lengths(order)
         return Position(shape, outer, first, self.size, in_one_row=in_row)
 
@@ -231,6 +244,7 @@ class _Tiles(_Transposition):
         tiles = [blocks(length, size) for length in lengths]
         block = max(1, LINE_BYTES // (size * self.kind.bytes))
         outer = axes.lengths(axes.others)
+        fit = self.fits(*lengths)
 
         def task(indices: tuple[Index, ...]) -> None:
             *others, written, read = indices
@@ -241,13 +255,16 @@ class _Tiles(_Transposition):
                 known = dict(zip(axes.others, others, strict=True))
                 self.tile(known, self.first(row, lengths[0]), self.first(column, lengths[1]))
 
-        self.ctx.tasks((*outer, *(blocks(count, block) for count in tiles)), task)
+        written, read = (blocks(count, block) for count in tiles)
+        self.ctx.tasks((*outer, written * fit, read), task)
+        self.emit_elements(1 - fit)
 
     def tiles_of(self, number: Index, block: int, count: int) -> AbstractContextManager[Index]:
         """A loop over the tiles of a block."""
         first = self.b.mul(number, block)
         stop = self.b.add(first, block)
-        return self.b.loop(first, self.b.smaller(stop, count) if count % block else stop)
+        whole = certainly(count % block, 0)
+        return self.b.loop(first, stop if whole else self.b.smaller(stop, count))
 
     def tile(self, others: dict[int, Index], row: Index, column: Index) -> None:
         """
@@ -320,7 +337,8 @@ class _Stripes(_Transposition):
         """Emits the loops."""
         axes = self.axes
         length = prod(axes.lengths(self.many))
-        extents = (*axes.lengths(axes.others), blocks(length, self.size))
+        fit = self.fits(length)
+        extents = (*axes.lengths(axes.others), blocks(length, self.size) * fit)
 
         def task(indices: tuple[Index, ...]) -> None:
             *others, number = indices
@@ -328,6 +346,7 @@ class _Stripes(_Transposition):
             self.stripe(known, self.first(number, length))
 
         self.ctx.tasks(extents, task)
+        self.emit_elements(1 - fit)
 
     def stripe(self, others: dict[int, Index], first: Index) -> None:
         """As many vectors as there are few elements, from an element of the many on."""
