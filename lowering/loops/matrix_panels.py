@@ -58,7 +58,7 @@ def _parts(plan: PanelPlan, parameters: Parameters) -> int:
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:
-    plan = PanelPlan.of(Product.of(site.op), site.target).computed(site.constants, site.threads)
+    plan = PanelPlan.of(Product.at(site), site.target).computed(site.constants, site.threads)
     if 0 not in shape_of(site.op.results[0]):
         panel_tile(plan, parameters)
         _parts(plan, parameters)
@@ -82,7 +82,7 @@ def row_spacing(product: Product) -> Spacing:
 
 
 def _cost(site: Site) -> float:
-    stored = PanelPlan.of(Product.of(site.op), site.target)
+    stored = PanelPlan.of(Product.at(site), site.target)
     plan = stored.computed(site.constants, site.threads)
     cycles = plan.tiling.cycles * plan.depth_parts
     if plan != stored:

@@ -11,6 +11,7 @@ from xrelay.dialects.nn.dense import DenseOp, MatrixProductOp
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.strategy import Site
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import Dot, Operands, dot_of
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
@@ -44,6 +45,14 @@ class Product:
     kind: Element
     """Of the result."""
     out_shape: tuple[int, ...]
+    open_rows: bool = False
+    """Whether it is not known before the program runs how many there are."""
+
+    @staticmethod
+    def at(site: Site) -> "Product":
+        """The sizes at a site, for choices: lengths that are open are likely ones."""
+        actual = Product.of(site.actual)
+        return replace(Product.of(site.likely.op), open_rows=actual.open_rows)
 
     @staticmethod
     def of(op: Operation) -> "Product":
@@ -54,8 +63,9 @@ class Product:
             columns = shape_of(op.weight)[0]
             rows = prod(outer)
             return Product(
-                op.data, op.weight, 1, rows, depth, columns, 1, 1, False, False, kind, result
-            )
+                op.data, op.weight, 1, rows, depth, columns, 1, 1, False, False, kind, result,
+                is_open(rows),
+            )  # fmt: skip
         assert isinstance(op, MatrixProductOp)
         *outer, rows, columns = shape_of(op.result)
         left, right = shape_of(op.tensor_a), shape_of(op.tensor_b)
@@ -73,6 +83,7 @@ class Product:
             transpose_left,
             kind,
             result,
+            is_open(rows),
         )
 
     @property
@@ -179,5 +190,6 @@ class PanelPlan(ProductPlan):
         weight_bytes = steps * vectors * self.dot.step_bytes(target)
         widest = most_vectors(target, rows, weight_bytes)
         return choose_tiling(
-            target, 1, rows, vectors, steps // self.depth_parts, widest, ways, dot=self.dot
-        )
+            target, 1, rows, vectors, steps // self.depth_parts, widest, ways, dot=self.dot,
+            is_open=self.product.open_rows,
+        )  # fmt: skip

@@ -138,9 +138,7 @@ class PanelWriter:
         if not is_open(members):
             return self.read(column, start, members)
         b = self.b
-        return b.from_lanes(
-            self._members(members, lambda j: self.read(column, b.add(start, j), 1))
-        )
+        return b.from_lanes(self._members(members, lambda j: self.read(column, b.add(start, j), 1)))
 
     def _members(self, members: int, read: Callable[[Index], SSAValue]) -> list[SSAValue]:
         """What is read for each member of a group, with zeros for those there may be and are not: the first one is."""

@@ -35,6 +35,8 @@ STORE_CYCLES = 2
 """To finish and store a register."""
 SECOND_SHAPE = 1.02
 """A narrower last panel is more code."""
+OPEN_SECOND_SHAPE = 1.1
+"""That it is for tiles of each size, where it is not known how many positions there are."""
 
 FEWEST_TILES = 3
 """So many read a panel whose weights are converted before them."""
@@ -107,13 +109,15 @@ def choose_tiling(
     shares: int = 1,
     dot: Dot = SINGLE,
     tallest: int = MOST_ALONG,
+    is_open: bool = False,
 ) -> Tiling:
     """
     The cheapest tiling of `height` x `width` positions and `vectors` vectors of output channels, for so
     many steps of a dot product as `depth` says.
     Tiles at the end of a row overlap with the one before. A tile has at most `widest` vectors and
     `most_at_once` positions, and at most `tallest` rows. So many threads share the panels of output
-    channels as `shares` says. Where there is nothing to compute, any tiling serves.
+    channels as `shares` says; `is_open` says that it is not known before the program runs how many
+    positions there are. Where there is nothing to compute, any tiling serves.
     """
     if 0 in (height, width, vectors):
         return Tiling(1, 1, 1, 0.0)
@@ -133,7 +137,7 @@ def choose_tiling(
                 # What counts is the largest share.
                 cycles += tiles * blocks(panels, shares) * shares * (depth * step + finish)
             if len(parts) > 1:
-                cycles *= SECOND_SHAPE
+                cycles *= OPEN_SECOND_SHAPE if is_open else SECOND_SHAPE
             if best is None or cycles < best.cycles:
                 best = Tiling(rows, columns, wide, cycles)
     assert best is not None

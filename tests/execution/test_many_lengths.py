@@ -469,9 +469,7 @@ PRODUCT_SIZES = (
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(
-    "target", ["x86-64-v3", "x86-64-v4-vnni", "x86-64-v4-amx"], indirect=True
-)
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4-vnni", "x86-64-v4-amx"], indirect=True)
 @pytest.mark.parametrize("model", [BYTES, TRANSPOSED_BYTES])
 def test_products_of_bytes(model: ModelProto, target: str, threads: int) -> None:
     """Groups of the depth that are not whole, also in fewer columns than a panel has."""

@@ -164,7 +164,7 @@ class _Plan(BlockedPlan):
         widest = most_vectors(target, prod(conv.positions), weight_bytes)
         return choose_tiling(
             target, height, width, self.out_vectors, steps, widest,
-            dot=self.dot, tallest=conv.most_rows(flat=flat),
+            dot=self.dot, tallest=conv.most_rows(flat=flat), is_open=self.conv.open_rows,
         )  # fmt: skip
 
 
