@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.lengths import certainly, is_open, likely, smaller
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -21,7 +21,7 @@ from xrelay.lowering.emit.strategy import Site
 from xrelay.lowering.loops.dots import FLIP, Dot
 from xrelay.lowering.loops.matrix_product import PAGE_BYTES, ProductPlan
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES
-from xrelay.lowering.loops.panel_writer import PanelWriter
+from xrelay.lowering.loops.panel_writer import PanelWriter, part_groups
 from xrelay.lowering.loops.tile_grid import Place
 from xrelay.lowering.loops.tiles import TileAt
 from xrelay.lowering.math.arithmetic import subtract
@@ -157,7 +157,7 @@ def _pack(ctx: KernelContext, plan: ProductPlan, panels: Panels, width: int) -> 
     if not certainly(rest, 0):
         steps = product.depth // dot.group
         ctx.tasks((product.right_batch, steps), lambda i: writer(i[0]).write_rest(i[1]))
-        ends = smaller(1, product.depth % dot.group)
+        ends = part_groups(product.depth, dot.group)
         ctx.tasks((product.right_batch, ends), lambda i: writer(i[0]).end_rest())
     padding = plan.steps - blocks(product.depth, dot.group)
     if not certainly(padding, 0):

@@ -52,7 +52,7 @@ def panel_tile(plan: PanelPlan, parameters: Parameters) -> Tiling:
 
 def _parts(plan: PanelPlan, parameters: Parameters) -> int:
     """Into how many parts the depth is cut, of whole rounds of the inner loop."""
-    rounds, rest = (1, 0) if is_open(plan.steps) else divmod(plan.steps, UNROLLED_STEPS)
+    rounds, rest = (1, 0) if plan.product.open_depth else divmod(plan.steps, UNROLLED_STEPS)
     allowed = Divisors(1 if rest else max(1, rounds))
     return parameters.number("depth_parts", plan.depth_parts, allowed)
 

@@ -47,12 +47,15 @@ class Product:
     out_shape: tuple[int, ...]
     open_rows: bool = False
     """Whether it is not known before the program runs how many there are."""
+    open_depth: bool = False
+    """The same of the depth."""
 
     @staticmethod
     def at(site: Site) -> "Product":
-        """The sizes at a site, for choices: lengths that are open are likely ones."""
+        """The sizes at a site of likely lengths, for choices, and which of them are open."""
         actual = Product.of(site.actual)
-        return replace(Product.of(site.likely.op), open_rows=actual.open_rows)
+        product = Product.of(site.op)
+        return replace(product, open_rows=actual.open_rows, open_depth=actual.open_depth)
 
     @staticmethod
     def of(op: Operation) -> "Product":
@@ -64,18 +67,19 @@ class Product:
             rows = prod(outer)
             return Product(
                 op.data, op.weight, 1, rows, depth, columns, 1, 1, False, False, kind, result,
-                is_open(rows),
+                is_open(rows), is_open(depth),
             )  # fmt: skip
         assert isinstance(op, MatrixProductOp)
         *outer, rows, columns = shape_of(op.result)
         left, right = shape_of(op.tensor_a), shape_of(op.tensor_b)
         transpose_left = bool(op.transpose_a.value.data)
+        depth = left[-2 if transpose_left else -1]
         return Product(
             op.tensor_a,
             op.tensor_b,
             prod(outer),
             rows,
-            left[-2 if transpose_left else -1],
+            depth,
             columns,
             prod(left[:-2]),
             prod(right[:-2]),
@@ -84,6 +88,7 @@ class Product:
             kind,
             result,
             is_open(rows),
+            is_open(depth),
         )
 
     @property
@@ -171,7 +176,7 @@ class PanelPlan(ProductPlan):
     @property
     def depth_parts(self) -> int:
         """Into how many parts the depth is cut."""
-        if is_open(self.steps):
+        if self.product.open_depth:
             return 1
         rounds, rest = divmod(self.steps, UNROLLED_STEPS)
         # Few rows use the weights only once anyway.

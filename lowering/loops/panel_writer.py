@@ -17,6 +17,11 @@ ReadRow: TypeAlias = Callable[[Index, Index, int], SSAValue]
 """A number of neighbours in a row of a matrix, given the row and the first column."""
 
 
+def part_groups(depth: int, group: int) -> int:
+    """How many groups of a depth are not whole: one or none."""
+    return smaller(1, depth % group)
+
+
 @dataclass(frozen=True)
 class PanelWriter:
     """
@@ -62,11 +67,6 @@ class PanelWriter:
         return self.depth % self.group
 
     @property
-    def part_groups(self) -> int:
-        """How many groups are not whole: at most one."""
-        return smaller(1, self.last_group)
-
-    @property
     def _whole_group(self) -> IntegerType:
         """A group as one number."""
         return IntegerType(8 * self.kind.bytes * self.group)
@@ -79,7 +79,7 @@ class PanelWriter:
         if not certainly(self.rest, 0):
             with self.b.loop(0, self.whole_steps) as k:
                 self.write_rest(k)
-            self.end_rest()
+            self._if_last_group(self.end_rest)
 
     def write_vector(self, number: Index) -> None:
         """The columns of a vector, at all steps of the depth."""
@@ -92,19 +92,22 @@ class PanelWriter:
         if not certainly(steps - squares, 0):
             with b.loop(squares, steps) as k:
                 self._step(first, k, lanes, self.group)
-        if not certainly(self.part_groups, 0):
-            with b.loop(0, self.part_groups):
-                self._step(first, steps, lanes, self.last_group)
+        self._if_last_group(lambda: self._step(first, steps, lanes, self.last_group))
 
     def write_rest(self, k: Index) -> None:
         """The columns behind the whole vectors, at a step of the depth that is a whole group."""
         self._rest(k, self.group)
 
     def end_rest(self) -> None:
-        """The same at the last step, if that is not a whole group."""
-        if not certainly(self.part_groups, 0):
-            with self.b.loop(0, self.part_groups):
-                self._rest(self.whole_steps, self.last_group)
+        """The same at the last step, where that is not a whole group."""
+        self._rest(self.whole_steps, self.last_group)
+
+    def _if_last_group(self, write: Callable[[], None]) -> None:
+        """What is written only where the last group is not whole."""
+        count = part_groups(self.depth, self.group)
+        if not certainly(count, 0):
+            with self.b.loop(0, count):
+                write()
 
     def _rest(self, k: Index, members: int) -> None:
         """The columns behind the whole vectors, one by one where it is not known how many they are."""
@@ -141,7 +144,10 @@ class PanelWriter:
         return b.from_lanes(self._members(members, lambda j: self.read(column, b.add(start, j), 1)))
 
     def _members(self, members: int, read: Callable[[Index], SSAValue]) -> list[SSAValue]:
-        """What is read for each member of a group, with zeros for those there may be and are not: the first one is."""
+        """
+        What is read for each member of a group, or its beginning. Where it is not known how many members that has, they are
+        1 to `group` - 1: what is read for others is the last one, and becomes zeros.
+        """
         if not is_open(members):
             return [read(j) for j in range(members)]
         b, found = self.b, [read(0)]

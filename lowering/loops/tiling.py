@@ -36,7 +36,7 @@ STORE_CYCLES = 2
 SECOND_SHAPE = 1.02
 """A narrower last panel is more code."""
 OPEN_SECOND_SHAPE = 1.1
-"""That it is for tiles of each size, where it is not known how many positions there are."""
+"""The same where it is not known how many positions there are: there is code for tiles of each size."""
 
 FEWEST_TILES = 3
 """So many read a panel whose weights are converted before them."""

@@ -181,8 +181,8 @@ class _Code:
         if certainly(missing, 0):
             return
 
-        def fill(k: Index, lanes: int) -> None:
-            b.store(rows.pointer, k, image, b.constant(image.compute, 0, lanes))
+        def fill(offset: Index, lanes: int) -> None:
+            b.store(rows.pointer, offset, image, b.constant(image.compute, 0, lanes))
 
         self.ctx.vectors(missing, self.lanes, fill, self.row_offset(rows, i, length))
 

@@ -1,8 +1,12 @@
 """Kernel code of changes of layout."""
 
+from collections.abc import Sequence
+from math import prod
+
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import certainly, likely, smaller
 from xrelay.dialects.tensor.layout import (
     IMAGE,
     Layout,
@@ -116,14 +120,15 @@ def _tiles_refusal(site: Site) -> str | None:
     return (
         unless(op.data.type.element_type == f32, "elements not f32")
         or unless(lanes > 1 and blocks[0] % lanes == 0, "blocks are not whole vectors")
-        or unless(height * width >= lanes, "images smaller than a tile")
+        or unless(likely(height * width) >= lanes, "images smaller than a tile")
     )
 
 
 def _tiles(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     """
     A tile is one vector of pixels for each channel of a vector; transposed, it is one vector of
-    channels for each pixel. The last tile of an image overlaps the one before it.
+    channels for each pixel. The last tile of an image overlaps the one before it; images that turn out to be smaller are
+    moved element by element.
     """
     assert isinstance(op, LayoutTransformOp)
     blocks = _blocked_lanes(op)
@@ -151,19 +156,32 @@ def _tiles(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         for position, vector in zip(go, transposed(b, vectors), strict=False):
             sink(position, vector)
 
-    padded = images[1] * block
+    padded, fit = images[1] * block, all_fit(lanes, [pixels])
     for start, stop, present in (
         (0, channels // lanes, lanes),
         (channels // lanes, -(-channels // lanes), channels % lanes),
         (-(-channels // lanes), padded // lanes, 0),
     ):
-        extents = (batch, stop - start, -(-pixels // lanes))
+        extents = (batch * fit, stop - start, -(-pixels // lanes))
         ctx.tasks(
             extents,
             lambda i, start=start, present=present: tile(
                 i[0], b.mul(b.add(i[1], start), lanes), i[2], present
             ),
         )
+    otherwise_each_element(ctx, op, sink, fit)
+
+
+def all_fit(size: int, lengths: Sequence[int]) -> int:
+    """1 where all lengths are at least a size, 0 elsewhere: those that are not known before the program runs may be less."""
+    return prod(smaller(1, length // size) for length in lengths)
+
+
+def otherwise_each_element(ctx: KernelContext, op: Operation, sink: Sink, fit: int) -> None:
+    """Every element by the rule, where `fit` is 0."""
+    if not certainly(fit, 1):
+        with ctx.b.loop(0, 1 - fit):
+            each_element(ctx, op, sink)
 
 
 def each_element(ctx: KernelContext, op: Operation, sink: Sink) -> None:

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import i16
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.lengths import certainly, is_open, likely, smaller
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.context import KernelContext
@@ -37,7 +37,7 @@ from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.transposes import transposed
-from xrelay.lowering.operators.tensor.layout import each_element
+from xrelay.lowering.operators.tensor.layout import all_fit, each_element, otherwise_each_element
 
 SMALLEST_TILE = 4
 """Smaller ones pay only where a vector has no more elements."""
@@ -178,16 +178,6 @@ class _Transposition:
         ends_whole = certainly(length % self.size, 0)
         return start if ends_whole else self.b.smaller(start, length - self.size)
 
-    def fits(self, *lengths: int) -> int:
-        """1 where all of some lengths have the elements of a vector, 0 elsewhere: some that are not known may have fewer."""
-        return prod(smaller(1, length // self.size) for length in lengths)
-
-    def emit_elements(self, rounds: int) -> None:
-        """All elements one by one, in so many rounds: one where axes turn out to be shorter than a vector."""
-        if not certainly(rounds, 0):
-            with self.b.loop(0, rounds):
-                each_element(self.ctx, self.op, self.sink)
-
     def as_bits(self, vectors: Sequence[SSAValue]) -> list[SSAValue]:
         """Vectors as they are shuffled: halves as integers, which every CPU has registers for."""
         if not (self.kind.bytes == 2 and self.kind.is_float):
@@ -244,7 +234,7 @@ class _Tiles(_Transposition):
         tiles = [blocks(length, size) for length in lengths]
         block = max(1, LINE_BYTES // (size * self.kind.bytes))
         outer = axes.lengths(axes.others)
-        fit = self.fits(*lengths)
+        fit = all_fit(size, lengths)
 
         def task(indices: tuple[Index, ...]) -> None:
             *others, written, read = indices
@@ -257,7 +247,7 @@ class _Tiles(_Transposition):
 
         written, read = (blocks(count, block) for count in tiles)
         self.ctx.tasks((*outer, written * fit, read), task)
-        self.emit_elements(1 - fit)
+        otherwise_each_element(self.ctx, self.op, self.sink, fit)
 
     def tiles_of(self, number: Index, block: int, count: int) -> AbstractContextManager[Index]:
         """A loop over the tiles of a block."""
@@ -337,7 +327,7 @@ class _Stripes(_Transposition):
         """Emits the loops."""
         axes = self.axes
         length = prod(axes.lengths(self.many))
-        fit = self.fits(length)
+        fit = all_fit(self.size, [length])
         extents = (*axes.lengths(axes.others), blocks(length, self.size) * fit)
 
         def task(indices: tuple[Index, ...]) -> None:
@@ -346,7 +336,7 @@ class _Stripes(_Transposition):
             self.stripe(known, self.first(number, length))
 
         self.ctx.tasks(extents, task)
-        self.emit_elements(1 - fit)
+        otherwise_each_element(self.ctx, self.op, self.sink, fit)
 
     def stripe(self, others: dict[int, Index], first: Index) -> None:
         """As many vectors as there are few elements, from an element of the many on."""
