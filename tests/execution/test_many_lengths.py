@@ -388,7 +388,7 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
     "great depths": (
         DEPTHS,
         {"b": 2, "m": 40, "k": 8192},
-        tuple({"b": b, "m": m, "k": k} for b, m, k in ((2, 40, 8192), (2, 7, 77))),
+        tuple({"b": b, "m": m, "k": k} for b, m, k in ((2, 40, 300), (2, 7, 77))),
     ),
     "few depths": (
         DEPTHS,
