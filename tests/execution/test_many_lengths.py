@@ -239,6 +239,19 @@ RESIZED = model_of(
         y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (small, , , shape)
     }"""
 )
+POOLED = model_of(
+    """pooled (float[1, 16, height, width] x) => (float[1, 16, rows, columns] y, float[1, 16, high, wide] z) {
+        a = Conv <pads = [1, 1, 1, 1]> (x, w1)
+        b = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (a)
+        c = Conv (b, w2)
+        y = AveragePool <kernel_shape = [2, 3], strides = [1, 2], pads = [0, 1, 1, 2], count_include_pad = 1> (c)
+        d = MaxPool <kernel_shape = [5, 5], strides = [1, 3], pads = [2, 2, 2, 2], dilations = [1, 2]> (b)
+        z = Conv <pads = [1, 1, 1, 1]> (d, w1)
+    }""",
+    w1=(16, 16, 3, 3),
+    w2=(16, 16, 1, 1),
+)
+"""Windows that reach beyond the end of a row, or not, as its length says."""
 UP_AND_DOWN = model_of(
     """u (float[batch, 3, height, width] x) => (float[batch, 4, height, width] y) {
         a = Conv <pads = [1, 1, 1, 1]> (x, w1)
@@ -382,6 +395,17 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
             for b, m, k in (
                 *((2, 9, 100), (3, 2, 2), (2, 5, 3), (4, 16, 4), (2, 8, 5), (2, 13, 7)),
                 *((2, 30, 16), (2, 3, 33), (5, 9, 128), (2, 40, 257), (2, 4, 261)),
+            )
+        ),
+    ),
+    "pooled": (
+        POOLED,
+        {"height": 40, "width": 64},
+        tuple(
+            {"height": height, "width": width}
+            for height, width in (
+                *((40, 64), (41, 63), (40, 62), (12, 61), (13, 60), (30, 17), (16, 18), (15, 100)),
+                *((9, 21), (300, 22), (11, 23)),
             )
         ),
     ),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import certainly, larger, smaller
 from xrelay.dialects.pool.pool import AvgPool2DOp, Pool2DOp
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
@@ -80,14 +81,14 @@ class BlockedPool:
         b, window, row = self.ctx.b, self.window, self.row(*indices)
         stride, pad, positions = window.strides[1], window.pads[1], window.positions[1]
         reach = (window.taps[1] - 1) * window.dilation[1]
-        first = min(positions, -(-pad // stride))
+        first = smaller(positions, -(-pad // stride))
         last = (self.image.shape[3] - 1 - reach + pad) // stride + 1
-        last = max(first, min(positions, last))
-        if first:
+        last = larger(first, smaller(positions, last))
+        if not certainly(first, 0):
             with b.loop(0, first) as x:
                 row.at_border(x)
         self.ctx.vectors(last - first, COLUMNS, row.inside, first)
-        if last < positions:
+        if not certainly(last, positions):
             with b.loop(last, positions) as x:
                 row.at_border(x)
 
