@@ -144,6 +144,22 @@ TRANSPOSED_BYTES = model_of(
         y = MatMulInteger(x, t)
     }"""
 )
+ZERO_POINTS = model_of(
+    """zero_points (uint8[b, m, k] x, uint8[b, k, n] w, int8[b, n, k] v, float[k, n] u, float[m, k] t) => (
+        int32[b, m, n] y, int32[b, m, n] z, int32[m, n] s
+    ) {
+        high = Constant <value = uint8 {128}> ()
+        some = Constant <value = uint8 {7}> ()
+        low = Constant <value = int8 {-3}> ()
+        y = MatMulInteger(x, w, high, some)
+        turned = Transpose <perm = [0, 2, 1]> (v)
+        z = MatMulInteger(x, turned, some, low)
+        p, a, b_zero = DynamicQuantizeLinear(t)
+        q, c, d_zero = DynamicQuantizeLinear(u)
+        s = MatMulInteger(p, q, b_zero, d_zero)
+    }"""
+)
+"""What zero points add to sums depends on how many numbers are summed."""
 TURNED = model_of(
     """turned (float[b, m, n] x, uint8[b, m, n] w, float[b, 3, n] c, float[b, n, 3] d) => (
         float[b, n, m] p, float[n, m, b] q, uint8[b, n, m] r, float[b, n, 3] s, float[b, 3, n] t, float[n, b, m] u
@@ -407,6 +423,14 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
                 *((40, 64), (41, 63), (40, 62), (12, 61), (13, 60), (30, 17), (16, 18), (15, 100)),
                 *((9, 21), (300, 22), (11, 23)),
             )
+        ),
+    ),
+    "zero points": (
+        ZERO_POINTS,
+        {"b": 2, "m": 9, "k": 40, "n": 24},
+        tuple(
+            {"b": b, "m": m, "k": k, "n": n}
+            for b, m, k, n in ((2, 9, 40, 24), (3, 2, 2, 3), (2, 5, 33, 17), (5, 40, 131, 64))
         ),
     ),
     "great depths": (

@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.conv.windows import expand_padding
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.qnn.parameters import is_scalar
@@ -33,6 +34,7 @@ from xrelay.dialects.qnn.products import (
 )
 from xrelay.dialects.shapes import element_type_of, shape_of
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.creation import OnesOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import RepeatOp
@@ -112,13 +114,20 @@ def _corrected(
     if left is not None and weights is not None:
         if right is not None:
             # What remains of the last two terms.
-            every = folded(emit, MultiplyOp(right, emit.constant(np.array(count, np.int32))))
+            every = folded(emit, MultiplyOp(right, _number(emit, count)))
             weights = folded(emit, SubtractOp(weights, every))
         moved = folded(emit, MultiplyOp(weights, left))
         total = _minus(emit, total, moved)
     if right is not None and rows is not None:
         total = _minus(emit, total, folded(emit, MultiplyOp(rows, right)))
     return total
+
+
+def _number(emit: Emitter, count: int) -> SSAValue:
+    """A count as a scalar of 32 bits; one that is not known is the sum of as many ones."""
+    if not is_open(count):
+        return emit.constant(np.array(count, np.int32))
+    return emit(SumOp(emit(OnesOp([count], i32)), [0]))
 
 
 def _minus(emit: Emitter, total: SSAValue, term: SSAValue) -> SSAValue:
@@ -233,4 +242,7 @@ def _known_product(emit: Emitter, op: QnnProductOp, lhs: SSAValue, rhs: SSAValue
 
 def _ones(emit: Emitter, shape: Sequence[int], like: SSAValue) -> SSAValue:
     """Bytes whose product with others are sums of these: kernels of products add bytes faster than reductions do."""
-    return emit.constant(np.ones(shape, dtype_of(element_type_of(like))))
+    dtype = element_type_of(like)
+    if any(map(is_open, shape)):
+        return emit(OnesOp(list(shape), dtype))
+    return emit.constant(np.ones(shape, dtype_of(dtype)))
