@@ -23,8 +23,8 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
-from xrelay.dialects.lengths import LengthsAttr, hint, is_open, is_open_type
-from xrelay.dialects.shapes import HasNoCode, leaf_types
+from xrelay.dialects.lengths import LengthsAttr, certainly, hint, is_open, is_open_type
+from xrelay.dialects.shapes import HasNoCode, leaf_types, same_shape
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -433,14 +433,16 @@ def _widest_span(group: Group, shape: tuple[int, ...]) -> int:
     for op in group.ops:
         if isinstance(op, ConstantOp) or _collects_results(op, group):
             continue
-        if not isinstance(op, BROADCASTING) or leaf_shape((op.results[0], 0)) != shape:
+        if not isinstance(op, BROADCASTING) or not same_shape(
+            leaf_shape((op.results[0], 0)), shape
+        ):
             return 1 if rank else 0
         for i in range(len(op.operands)):
             operand = channel_shape(op, i) or leaf_shape((op.operands[i], 0))
             padded = (1,) * (rank - len(operand)) + operand
             while span > 1 and not (
-                padded[rank - span :] == shape[rank - span :]
-                or all(dim == 1 for dim in padded[rank - span :])
+                same_shape(padded[rank - span :], shape[rank - span :])
+                or all(certainly(dim, 1) for dim in padded[rank - span :])
             ):
                 span -= 1
     return span

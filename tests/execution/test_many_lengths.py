@@ -310,6 +310,23 @@ COLUMNS = model_of(
     w2=(19, 40),
 )
 
+RESHAPES = model_of(
+    """reshapes (float[batch, steps, 1] x, float[batch, steps] k, float[batch, steps, 2] p, float[pairs] r) => (float[batch, steps] y, float[pairs] z, float[steps, more] v) {
+        last = Constant <value_ints = [2]> ()
+        flat = Constant <value_ints = [-1]> ()
+        widths = Constant <value_ints = [0, 1, 0, 1]> ()
+        a = Tanh(x)
+        b = Squeeze(a, last)
+        y = Mul(b, k)
+        c = Abs(p)
+        d = Reshape(c, flat)
+        z = Add(d, r)
+        e = Tanh(k)
+        f = Transpose <perm = [1, 0]> (e)
+        v = Pad(f, widths)
+    }"""
+)
+
 
 def images(*sizes: tuple[int, int, int]) -> tuple[Mapping[str, int], ...]:
     """The lengths of batches of images of some sizes."""
@@ -446,6 +463,14 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
         tuple(
             {"b": b, "m": m, "k": k, "n": n}
             for b, m, k, n in ((2, 9, 40, 24), (3, 2, 2, 3), (2, 5, 33, 17), (5, 40, 131, 64))
+        ),
+    ),
+    "reshapes": (
+        RESHAPES,
+        {"batch": 2, "steps": 7, "pairs": 28},
+        tuple(
+            {"batch": batch, "steps": steps, "pairs": 2 * batch * steps}
+            for batch, steps in ((2, 7), (3, 3), (4, 17), (2, 8), (5, 25), (3, 15), (16, 16))
         ),
     ),
     "great depths": (

@@ -13,38 +13,17 @@ Case: TypeAlias = tuple[str, str, str]
 NOT_EXPORTED: dict[Case, str] = {
     ("Whisper", "script", "static"): "aten::diff",
     ("Whisper", "script", "dynamic"): "aten::diff",
-    # torch.export makes a number of the batch of recurrent layers.
-    ("lstm", "dynamo", "dynamic"): "conflicts between user-specified ranges and inferred ranges",
-    ("gru", "dynamo", "dynamic"): "conflicts between user-specified ranges and inferred ranges",
-    ("DeepSpeech", "dynamo", "dynamic"): "conflicts between user-specified ranges and inferred",
 }
 """What torch cannot export, with a part of its message."""
 
-REFUSED: dict[Case, str] = {}
-"""What the importer or the compiler refuses, with a part of the message."""
-
-THREE_PROGRAMS = (
-    # Tiles of transposes and of products are chosen for short sequences, and other ones for longer ones.
-    "DebertaV2",
-    "Mixtral",
-    # Convolutions know how long their signals are. A program serves all batches of a length.
-    "Wav2Vec2",
-    "DeepSpeech",
-)
-
-PROGRAMS: dict[Case, int] = {
-    case: 3
-    for case in (
-        *(
-            (name, exporter, "dynamic")
-            for name in THREE_PROGRAMS
-            for exporter in ("script", "dynamo")
-        ),
-        ("Bart", "script", "dynamic"),
-    )
-    if case not in NOT_EXPORTED
+_MADE_A_NUMBER = "conflicts between user-specified ranges and inferred"
+EXPORTED_AT_TIMES: dict[Case, str] = {
+    (name, "dynamo", "dynamic"): _MADE_A_NUMBER for name in ("lstm", "gru", "DeepSpeech")
 }
 """
-Dynamic models that take another number of programs than two for their three sizes: one that serves all lengths, and
-one for the batch of 1.
+What torch does not export where the process has exported the same with fixed lengths: it then takes the batch of
+recurrent layers for a number.
 """
+
+REFUSED: dict[Case, str] = {}
+"""What the importer or the compiler refuses, with a part of the message."""

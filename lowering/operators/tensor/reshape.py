@@ -5,6 +5,7 @@ from math import prod
 
 from xdsl.ir import Operation
 
+from xrelay.dialects.lengths import certainly, likely
 from xrelay.dialects.tensor import reshape
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, RuleFunction, shape_of
@@ -37,7 +38,7 @@ def _same_span(position: Position, shape: tuple[int, ...]) -> int | None:
         for axes in (position.shape[len(position.outer) :], position.shape[: len(position.outer)])
     )
     for split in reversed(range(len(shape))):
-        if prod(shape[split:]) == span and prod(shape[:split]) == outer:
+        if certainly(prod(shape[split:]), span) and certainly(prod(shape[:split]), outer):
             return split
     return None
 
@@ -48,11 +49,12 @@ def _stays_in_row(b: KernelBuilder, length: int, position: Position) -> bool:
         return True
     if not position.in_row or length == 0:
         return False
-    if length % position.shape[-1] == 0:
+    row, lanes = position.shape[-1], position.lanes
+    if certainly(length % row, 0):
         return True
     # Vectors that begin at multiples of their width never cross the end of such a row.
-    aligned = b.divisor(position.inner) % position.lanes == 0
-    return aligned and length % position.lanes == position.shape[-1] % position.lanes == 0
+    aligned = b.divisor(position.inner) % lanes == 0
+    return aligned and certainly(length % lanes, 0) and certainly(row % lanes, 0)
 
 
 def reshaped_coords(
@@ -67,8 +69,12 @@ def reshaped_coords(
     while i < len(old) or j < len(new):
         first, other = i, j
         i, j = min(i + 1, len(old)), min(j + 1, len(new))
-        while prod(old[first:i]) != prod(new[other:j]):
-            if prod(old[first:i]) < prod(new[other:j]):
+        while i < len(old) or j < len(new):
+            count, wanted = prod(old[first:i]), prod(new[other:j])
+            if certainly(count, wanted):
+                break
+            # Which one goes on decides about the length of runs alone, so that it need not hold for all lengths.
+            if j == len(new) or (i < len(old) and likely(count) < likely(wanted)):
                 i += 1
             else:
                 j += 1
