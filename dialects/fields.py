@@ -42,7 +42,7 @@ from xdsl.irdl import (
 )
 
 from xrelay.dialects.lengths import LengthsAttr, length_array
-from xrelay.dialects.shapes import boolean, float_array, int_array, integer, real, string
+from xrelay.dialects.shapes import boolean, float_array, integer, real, string
 
 Value: TypeAlias = SSAValue | Operation
 """What constructors accept as an operand: a value, or an operation with one result."""
@@ -171,7 +171,7 @@ _PairsAttr: TypeAlias = ArrayAttr[DenseArrayBase[IntegerType]]
 
 
 def _pairs(values: Sequence[Sequence[int]]) -> _PairsAttr:
-    return ArrayAttr([int_array(pair) for pair in values])
+    return ArrayAttr([length_array(pair) for pair in values])
 
 
 _ARRAY = DenseArrayBase.constr(i64)
@@ -206,7 +206,7 @@ OptionalIntegers: TypeAlias = Annotated[
 ]
 IntegerPairs: TypeAlias = Annotated[
     Field[_PairsAttr, Sequence[Sequence[int]] | _PairsAttr],
-    PropertyKind(ArrayAttr[DenseArrayBase[IntegerType]], _pairs),
+    PropertyKind(ArrayAttr.constr(_IntegersConstraint()), _pairs),
 ]
 Real: TypeAlias = Annotated[
     Field[FloatAttr, float | FloatAttr], PropertyKind(FloatAttr.constr(f64), real)

@@ -92,6 +92,8 @@ class Scope:
     """What is equal, and what is not."""
     ranges: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
     """The bounds of sums that are decided."""
+    remainders: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
+    """The bounds of n - 4 * (n // 4), and the like, which hold for any n."""
     stated: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     """What symbols are between, where that was stated."""
     pinned: set[int] = field(default_factory=set[int])
@@ -154,10 +156,12 @@ class Scope:
             for each in atoms:
                 ends = product_bounds(ends, self.atoms[each].bounds)
             low, high = low + ends[0], high + ends[1]
-        if self.ranges and value:
+        if value and (self.ranges or self.remainders):
             core, factor, known = core_of(value)
-            least, most = sorted(factor * end + known for end in self.ranges.get(core, (-inf, inf)))
-            low, high = max(low, least), min(high, most)
+            for narrower in (self.ranges.get(core), self.remainders.get(core)):
+                if narrower is not None:
+                    least, most = sorted(factor * end + known for end in narrower)
+                    low, high = max(low, least), min(high, most)
         return low, high
 
     def symbols_in(self, value: Polynomial) -> frozenset[int]:
@@ -220,6 +224,11 @@ class Scope:
         if place is None:
             place = self._numbers[key] = len(self.atoms)
             self.atoms.append(self._made(operation, left, right))
+            if operation == "div" and len(right) == 1 and not right[0][0]:
+                by = right[0][1]
+                core, factor, known = core_of(difference(left, (((place,), by),)))
+                low, high = sorted(((0 - known) // factor, (by - 1 - known) // factor))
+                self.remainders[core] = low, high
         return (((place,), 1),)
 
     def _made(self, operation: str, left: Polynomial, right: Polynomial) -> Atom:

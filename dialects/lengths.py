@@ -22,8 +22,8 @@ from math import floor, gcd, isfinite
 from operator import index
 from typing import TypeGuard, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, TupleType, i64
-from xdsl.ir import Attribute, Data, TypeAttribute
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, TensorType, TupleType, i64
+from xdsl.ir import Attribute, Data, Operation, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -330,6 +330,11 @@ def place_of(value: int, *more: int) -> int:
     return scope.place(*map(polynomial, numbers))
 
 
+def may_exceed(value: int, bound: int) -> bool:
+    """Whether a number is greater than another one, or may turn out to be when the program runs: it is no guard."""
+    return not certainly(larger(value, bound), bound)
+
+
 def common_divisor(value: int) -> int:
     """A number that divides a number whatever the lengths are; 0 for 0."""
     return gcd(*(factor for _, factor in value.value)) if _is_length(value) else value
@@ -389,6 +394,15 @@ class LengthsAttr(Data[tuple[int, ...]]):
 
     def __len__(self) -> int:
         return len(self.data)
+
+
+def holds_lengths(op: Operation) -> bool:
+    """Whether a property of an operation has lengths in it."""
+    return any(
+        isinstance(each, LengthsAttr)
+        for value in op.properties.values()
+        for each in (value.data if isinstance(value, ArrayAttr) else (value,))
+    )
 
 
 def length_array(values: Iterable[int]) -> DenseArrayBase[IntegerType]:

@@ -28,6 +28,7 @@ from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv.conv import Conv1DOp, Conv2DOp, Conv3DOp
 from xrelay.dialects.conv.windows import expand_padding
+from xrelay.dialects.lengths import holds_lengths
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import AvgPoolOp, MaxPool1DOp, MaxPool2DOp, MaxPool3DOp
 from xrelay.dialects.qnn.products import QnnConv2DOp
@@ -69,6 +70,8 @@ def absorbed_pad(op: WindowOp, emit: Emitter) -> SSAValue | None:
     """conv2d(pad(x)) ──► conv2d(x) with padding"""
     pad = op.data.owner
     if not isinstance(pad, PadOp) or pad.pad_mode.data != "constant":
+        return None
+    if holds_lengths(pad):
         return None
     pad_value = known_array(pad.pad_val)
     layout, images = layouts_of(op)

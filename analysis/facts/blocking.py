@@ -29,7 +29,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.blob import element_bytes
 from xrelay.dialects.core.values import ConstantOp, TupleOp
-from xrelay.dialects.lengths import likely
+from xrelay.dialects.lengths import certainly, likely
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
@@ -154,7 +154,8 @@ def _bias_add(op: BiasAddOp, lanes: int) -> Images:
 
 
 def _pad(op: PadOp, lanes: int) -> Images:
-    return () if any(op.widths[0] + op.widths[1]) else (op.data,)
+    outer = (*op.widths[0], *op.widths[1])
+    return (op.data,) if all(certainly(each, 0) for each in outer) else ()
 
 
 def _mean(op: MeanOp, lanes: int) -> Images:

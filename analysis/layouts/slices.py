@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, Inte
 from xdsl.ir import Attribute
 
 from xrelay.analysis.layouts.inference import Inferred, Seen, layout_now, moved_axis, refines
+from xrelay.dialects.lengths import certainly, length_array
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.shapes import int_array, normalize_axes, shape_of
 from xrelay.dialects.slicing import SLICE_BY_SIZE
@@ -57,7 +58,7 @@ def _of_moved_axes(
             return None
         rows.append((begin, end, step))
     begin, end, step = zip(*rows, strict=True)
-    return {"begin": int_array(begin), "end": int_array(end), "strides": int_array(step)}
+    return {"begin": length_array(begin), "end": length_array(end), "strides": int_array(step)}
 
 
 def _of_blocks(op: StridedSliceOp, before: Layout, layout: Layout) -> dict[str, Attribute] | None:
@@ -81,7 +82,7 @@ def _of_blocks(op: StridedSliceOp, before: Layout, layout: Layout) -> dict[str, 
         if i < len(end):
             length = taken.length if op.slice_mode.data == SLICE_BY_SIZE else last
             end[i] = length // block
-    properties: dict[str, Attribute] = {"begin": int_array(begin), "end": int_array(end)}
+    properties: dict[str, Attribute] = {"begin": length_array(begin), "end": length_array(end)}
     return properties if op.axes is None else properties | {"axes": int_array(axes)}
 
 
@@ -114,9 +115,9 @@ def pad(op: PadOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred 
             place = before.find(axis.name, block=axis.block is not None)
             width = op.widths[before.index(axis.name) if place is None else place]
             splits = axis.name in layout.blocks and axis.name not in before.blocks
-            if splits and any(width):
+            if splits and not all(certainly(each, 0) for each in width):
                 return Inferred((before, None), (before,))
-            widths.append(int_array(width))
+            widths.append(length_array(width))
         properties["pad_width"] = ArrayAttr(widths)
     elif layout != before:
         return None

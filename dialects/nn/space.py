@@ -22,6 +22,7 @@ from xrelay.dialects.fields import (
     operand,
     prop,
 )
+from xrelay.dialects.lengths import may_exceed
 from xrelay.dialects.shapes import (
     dimension_product,
     normalize_axis,
@@ -345,9 +346,13 @@ class PadOp(RelayOp):
                     f"'pad_width' {list(pair)} leaves out more than an axis of length {dim} has"
                 )
             limit = {"edge": 0, "reflect": 1}.get(self.pad_mode.data)
-            if limit is None or dim == DYNAMIC_INDEX or max(pair) <= 0:
+            if (
+                limit is None
+                or dim == DYNAMIC_INDEX
+                or not any(may_exceed(each, 0) for each in pair)
+            ):
                 continue
-            if dim <= limit - 1 or (limit and max(pair) >= dim) or dim == 0:
+            if dim < 1 or (limit and any(each >= dim for each in pair)):
                 raise VerifyException(
                     f"'pad_width' {list(pair)} is too wide for mode \"{self.pad_mode.data}\" on "
                     f"an axis of length {dim}"

@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
-from xrelay.dialects.lengths import LengthsAttr, certainly, hint, is_open, is_open_type
+from xrelay.dialects.lengths import certainly, hint, holds_lengths, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode, leaf_types, same_shape
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.traits import ReshapeOnly
@@ -145,12 +145,7 @@ def _built(
     reads_lengths = (
         any(is_open_type(each.type) for each in values_of(group))
         or any(is_open(each) for format in (*inputs, *outputs) for each in format.strides)
-        or any(
-            isinstance(each, LengthsAttr)
-            for op in group.ops
-            for inner in op.walk()
-            for each in inner.properties.values()
-        )
+        or any(holds_lengths(inner) for op in group.ops for inner in op.walk())
     )
     block = Block(arg_types=[*[pointer] * (count + reads_lengths + 1), i64, i64, pointer])
     lengths = block.args[count] if reads_lengths else None

@@ -310,6 +310,46 @@ COLUMNS = model_of(
     w2=(19, 40),
 )
 
+WINDOWS = model_of(
+    """windows (float[batch, 3, height, width] x) => (float[batch, 3, h, w] y, float[batch, 3, h, w] e, float[batch, 3, h, w] r, float[batch, 3, a, b] c, float[batch, 8, h, w] d, float[windows, 3, 4, 4] z) {
+        two = Constant <value_ints = [2]> ()
+        three = Constant <value_ints = [3]> ()
+        four = Constant <value_ints = [4]> ()
+        zero = Constant <value_ints = [0]> ()
+        shape = Shape(x)
+        rows = Gather(shape, two)
+        columns = Gather(shape, three)
+        rows_over = Mod(rows, four)
+        columns_over = Mod(columns, four)
+        rows_short = Sub(four, rows_over)
+        columns_short = Sub(four, columns_over)
+        bottom = Mod(rows_short, four)
+        right = Mod(columns_short, four)
+        pads = Concat <axis = 0> (zero, zero, zero, zero, zero, zero, bottom, right)
+        pads_before = Concat <axis = 0> (zero, zero, bottom, right, zero, zero, zero, zero)
+        around = Constant <value_ints = [0, 0, 1, 2, 0, 0, 2, 0]> ()
+        y = Pad(x, pads, number)
+        e = Pad <mode = "edge"> (x, pads)
+        r = Pad <mode = "reflect"> (x, pads_before)
+        c = Pad <mode = "wrap"> (x, around)
+        p = Conv <pads = [1, 1, 1, 1]> (y, w)
+        q = Relu(p)
+        d = Conv <pads = [1, 1, 1, 1]> (q, v)
+        outer = Shape <start = 0, end = 2> (x)
+        all_rows = Add(rows, bottom)
+        all_columns = Add(columns, right)
+        down = Div(all_rows, four)
+        across = Div(all_columns, four)
+        split = Concat <axis = 0> (outer, down, four, across, four)
+        s = Reshape(y, split)
+        t = Transpose <perm = [0, 2, 4, 1, 3, 5]> (s)
+        joined = Constant <value_ints = [-1, 3, 4, 4]> ()
+        z = Reshape(t, joined)
+    }""",
+    number=(),
+    w=(8, 3, 3, 3),
+    v=(8, 8, 3, 3),
+)
 RESHAPES = model_of(
     """reshapes (float[batch, steps, 1] x, float[batch, steps] k, float[batch, steps, 2] p, float[pairs] r) => (float[batch, steps] y, float[pairs] z, float[steps, more] v) {
         last = Constant <value_ints = [2]> ()
@@ -464,6 +504,11 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
             {"b": b, "m": m, "k": k, "n": n}
             for b, m, k, n in ((2, 9, 40, 24), (3, 2, 2, 3), (2, 5, 33, 17), (5, 40, 131, 64))
         ),
+    ),
+    "windows": (
+        WINDOWS,
+        *images((2, 21, 30)),
+        images((2, 21, 30), (3, 20, 16), (2, 9, 7), (5, 5, 12), (2, 33, 64), (2, 30, 101)),
     ),
     "reshapes": (
         RESHAPES,

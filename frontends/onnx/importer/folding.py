@@ -15,7 +15,7 @@ from xdsl.traits import is_side_effect_free
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp, TupleOp
-from xrelay.dialects.lengths import LengthsAttr, is_open_type
+from xrelay.dialects.lengths import LengthsAttr, holds_lengths, is_open_type
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import element_count, is_tensor_type, types_within
 from xrelay.frontends.onnx.errors import ProgramTooLarge
@@ -152,7 +152,7 @@ def _varies(op: Operation | Block, operands: list[bool]) -> bool:
     """
     if not isinstance(op, RelayOp) or any(operands):
         return True
-    if any(isinstance(each, LengthsAttr) for each in op.properties.values()):
+    if holds_lengths(op):
         return not isinstance(op, ConstantOp)
     return any(is_open_type(each) for each in op.result_types)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xrelay.dialects.lengths import certainly, likely, may_exceed
 from xrelay.dialects.nn import space
 from xrelay.dialects.nn.upsampling import UpsamplingFamilyOp
 from xrelay.dialects.tensor.layout import IMAGE
@@ -157,9 +158,9 @@ def breaks_rows(op: Operation) -> bool:
     """Whether neighbouring elements of the result come from places that are not neighbours."""
     match op:
         case space.PadOp() if op.pad_mode.data == "constant" and op.widths:
-            return any(op.widths[-1]) and shape_of(op.data)[-1] < LONG_ROW
+            return _is_padded(op.widths[-1]) and likely(shape_of(op.data)[-1]) < LONG_ROW
         case space.PadOp() | space.MirrorPadOp():
-            return bool(op.widths) and any(op.widths[-1])
+            return bool(op.widths) and _is_padded(op.widths[-1])
         case space.SubPixelOp():
             return op.block > 1
         case space.BlockOp():
@@ -172,10 +173,20 @@ def breaks_rows(op: Operation) -> bool:
             return False
 
 
+def _is_padded(width: Sequence[int]) -> bool:
+    """Whether elements may be added to an axis, or left out."""
+    return not all(certainly(each, 0) for each in width)
+
+
+def _grows(width: Sequence[int]) -> bool:
+    """Whether elements may be added to an axis."""
+    return any(may_exceed(each, 0) for each in width)
+
+
 def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, space.PadOp)
     b, widths, shape = ev.b, op.widths, shape_of(op.data)
-    last_is_padded = bool(widths) and max(widths[-1]) > 0
+    last_is_padded = bool(widths) and _grows(widths[-1])
     mode = op.pad_mode.data
     if position.lanes > 1 and (last_is_padded or not position.in_row):
         if position.in_row and mode == "constant":
@@ -213,7 +224,8 @@ def _is_inside(
     """Whether coordinates are those of an element of the data; None where they always are."""
     inside: SSAValue | None = None
     for coord, dim, width in zip(shifted, shape, widths, strict=True):
-        tests = [("sge", 0)] * (width[0] > 0) + [("slt", dim)] * (width[1] > 0)
+        before, after = (may_exceed(each, 0) for each in width)
+        tests = [("sge", 0)] * before + [("slt", dim)] * after
         for predicate, bound in tests:
             test = b.compare_index(coord, predicate, bound)
             inside = test if inside is None else b.both(inside, test)
@@ -230,11 +242,12 @@ def _pad_row(ev: Evaluator, op: space.PadOp, position: Position) -> Rule:
     starts[-1] = shape[-1] - position.lanes + 1
     inside = _is_inside(b, shifted, starts, widths)
     assert inside is not None, "the last axis is padded"
-    if starts[-1] < 1:
+    if not may_exceed(starts[-1], 0):
         return (yield from EachLane(_pad)(ev, op, 0, position))
-    if widths[-1][1] <= 0:
+    # Vectors may lie on both sides of the end of the data, also where nothing is added there.
+    if not may_exceed(widths[-1][1], 0):
         inside = b.both(inside, b.compare_index(shifted[-1], "slt", starts[-1]))
-    if widths[-1][0] <= 0:
+    if not may_exceed(widths[-1][0], 0):
         inside = b.both(inside, b.compare_index(shifted[-1], "sge", 0))
     then, otherwise = Block(), Block()
     with b.inside(then):
@@ -247,7 +260,7 @@ def _pad_row(ev: Evaluator, op: space.PadOp, position: Position) -> Rule:
 def _pad_coordinate(
     b: KernelBuilder, coord: Index, dim: int, width: Sequence[int], mode: str
 ) -> Index:
-    if max(width) <= 0:
+    if not _grows(width):
         return coord
     if mode == "edge":
         return b.smaller(b.larger(coord, 0), dim - 1)

@@ -19,6 +19,7 @@ from xrelay.dialects.lengths import (
     hint,
     is_open_type,
     larger,
+    may_exceed,
     likely_type,
     place_of,
     polynomial,
@@ -144,6 +145,9 @@ def test_what_holds_for_all_lengths_is_no_guard() -> None:
     assert prod((n, 3, 4)) == 12 * n
     assert common_divisor(n * 12 + m * 18) == 6
     assert divmod(n * 4, 2) == (n * 2, 0)
+    assert 0 <= n % 7 <= 6 and 0 <= -n % 4 < 4 and 0 <= (4 - 3 * n % 4) % 4 <= 3
+    assert (n + -n % 4) % 4 == 0
+    assert may_exceed(n % 7, 5) and not may_exceed(n % 7, 6)
     assert not scope.conditions()
 
 

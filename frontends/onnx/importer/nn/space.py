@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.lengths import certainly, is_open, larger, smaller
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.shapes import normalize_axes
 from xrelay.dialects.tensor.indexing import TakeOp
-from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
@@ -42,9 +44,10 @@ def _pad(
     data = node.input(0)
     shape = node.shape_of(data)
     named = range(len(shape)) if axes is None else normalize_axes(axes, len(shape), "axes")
-    if len(pads) != 2 * len(named) or max(map(abs, pads), default=0) > MAX_ELEMENTS:
+    too_wide = any(pad > MAX_ELEMENTS or pad < -MAX_ELEMENTS for pad in pads)
+    if len(pads) != 2 * len(named) or too_wide:
         raise OnnxImportError(f"the padding widths are {list(pads)} for {len(named)} axes")
-    widths = [(0, 0)] * len(shape)
+    widths: list[tuple[int, int]] = [(0, 0)] * len(shape)
     for position, axis in enumerate(named):
         widths[axis] = pads[position], pads[position + len(named)]
     if mode == "wrap":
@@ -55,18 +58,26 @@ def _pad(
         _possible_widths(axis, length, *width, mode)
         for axis, (length, width) in enumerate(zip(shape, widths, strict=True))
     ]
-    if min(pads, default=0) < 0:
-        begin = [max(-before, 0) for before, _ in widths]
-        end = [dim - max(-after, 0) for dim, (_, after) in zip(shape, widths, strict=True)]
+    if any(pad < 0 for pad in pads):
+        begin = [larger(-before, 0) for before, _ in widths]
+        end = [dim - larger(-after, 0) for dim, (_, after) in zip(shape, widths, strict=True)]
         data = node.emit(StridedSliceOp(data, begin, end))
-        widths = [(max(before, 0), max(after, 0)) for before, after in widths]
+        widths = [(larger(before, 0), larger(after, 0)) for before, after in widths]
     return node.emit(PadOp(data, number, widths, pad_mode=mode))
 
 
 def _wrapped(node: Node, data: SSAValue, widths: Sequence[tuple[int, int]]) -> SSAValue:
     """The data repeated in all directions."""
     for axis, (length, (before, after)) in enumerate(zip(node.shape_of(data), widths, strict=True)):
-        if before or after:
+        if certainly(before, 0) and certainly(after, 0):
+            continue
+        if (
+            any(map(is_open, (length, before, after)))
+            and _is_part(before, length)
+            and _is_part(after, length)
+        ):
+            data = _wrapped_once(node, data, axis, before, after)
+        else:
             count = before + length + after
             if count < 0 or not length:
                 raise OnnxImportError(
@@ -78,6 +89,22 @@ def _wrapped(node: Node, data: SSAValue, widths: Sequence[tuple[int, int]]) -> S
     return data
 
 
+def _is_part(width: int, length: int) -> bool:
+    """Whether an axis has as many elements as are added to it."""
+    return 0 <= width <= length
+
+
+def _wrapped_once(node: Node, data: SSAValue, axis: int, before: int, after: int) -> SSAValue:
+    """The data between what an axis ends with and what it begins with."""
+    length = node.shape_of(data)[axis]
+    fields = [data]
+    if not certainly(before, 0):
+        fields.insert(0, node.emit(StridedSliceOp(data, [length - before], [length], axes=[axis])))
+    if not certainly(after, 0):
+        fields.append(node.emit(StridedSliceOp(data, [0], [after], axes=[axis])))
+    return node.emit(ConcatenateOp(node.emit(TupleOp(fields)), axis=axis))
+
+
 def _possible_widths(axis: int, length: int, before: int, after: int, mode: str) -> tuple[int, int]:
     """
     The widths of one axis, of which those below 0 cut off no more than there is.
@@ -85,7 +112,7 @@ def _possible_widths(axis: int, length: int, before: int, after: int, mode: str)
     Raises OnnxImportError when nothing would be left to repeat, or less than nothing.
     """
     total = length + before + after
-    kept = length + min(before, 0) + min(after, 0)
+    kept = length + smaller(before, 0) + smaller(after, 0)
     padded = f"axis {axis} of length {length} is padded by {before} and {after}"
     if total < 0:
         raise OnnxImportError(f"{padded}, which gives it the length {total}")
