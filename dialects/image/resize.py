@@ -3,6 +3,7 @@
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr, TensorType, f32, i32
@@ -62,46 +63,63 @@ def require_elements(length: int, target: int, axis: int) -> None:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The coordinate (x + before) * (length / target) + after in the image of index x in the result."""
+    """
+    The coordinate (x + before) * (part * length / target) + (start * length + after) in the image of index x in the
+    result. Lengths and targets, or what stands for them, may be known when the program runs only.
+    """
 
     before: float
-    length: float
-    """A length of the image, or what stands for it. It may be known when the program runs only, as `target`."""
+    length: int
     target: int
     after: float = 0.0
+    part: float = 1.0
+    start: float = 0.0
 
     @property
     def scale(self) -> float:
-        """length / target; 0 where there is no result."""
-        return self.length / self.target if self.target else 0.0
+        """part * length / target; 0 where there is no result."""
+        return self.part * self.length / self.target if self.target else 0.0
+
+    @property
+    def offset(self) -> float:
+        """start * length + after"""
+        return self.start * self.length + self.after
+
+
+FIRST = Coordinates(0.0, 0, 1)
+"""The first element of the image, for all of the result."""
 
 
 def resize_coordinates(
-    mode: str, length: int, target: int, region: tuple[float, float]
+    mode: str, length: int, target: int, region: tuple[float, float], scale: float | None = None
 ) -> Coordinates:
     """
     Where the `target` elements of an axis lie on one of `length`, of which `region` is cut out,
-    in parts of its length, when the mode is tf_crop_and_resize.
+    in parts of its length, when the mode is tf_crop_and_resize. In the others, `scale` times `length` stands for
+    `target`, if it is given.
     """
     start, end = region
+    if mode == CROPPING:
+        if target > 1:
+            return Coordinates(0.0, length - 1, target - 1, part=end - start, start=start)
+        return Coordinates(0.0, length - 1, 1, part=0.0, start=0.5 * (start + end))
+    # A scale is a fraction of whole numbers, of which lengths that are not known yet have products.
+    whole, one = (target, 1) if scale is None else scale.as_integer_ratio()
+    ratio = (length, target) if scale is None else (one, whole)
     match mode:
-        case "half_pixel":
-            return Coordinates(0.5, length, target, -0.5)
-        case "pytorch_half_pixel":
-            return Coordinates(0.5, length, target, -0.5) if target > 1 else Coordinates(0.0, 0, 1)
+        case "pytorch_half_pixel" if target <= 1:
+            return FIRST
+        case "half_pixel" | "pytorch_half_pixel":
+            return Coordinates(0.5, *ratio, -0.5)
         case "tf_half_pixel_for_nn":
-            return Coordinates(0.5, length, target)
+            return Coordinates(0.5, *ratio)
         case "asymmetric":
-            return Coordinates(0.0, length, target)
-        case "align_corners":
-            return (
-                Coordinates(0.0, length - 1, target - 1) if target > 1 else Coordinates(0.0, 0, 1)
-            )
+            return Coordinates(0.0, *ratio)
         case _:
-            if target > 1:
-                part = (end - start) * (length - 1)
-                return Coordinates(0.0, part, target - 1, start * (length - 1))
-            return Coordinates(0.0, 0, 1, 0.5 * (start + end) * (length - 1))
+            last = target - 1 if scale is None else length * whole - one
+            if target <= 1 or last == 0:
+                return FIRST
+            return Coordinates(0.0, (length - 1) * one, last)
 
 
 class ResizeOp(RelayOp, ABC):
@@ -124,6 +142,9 @@ class ResizeOp(RelayOp, ABC):
     rounded by `rounding_method`: "round" (halves up), "round_prefer_floor", "round_prefer_ceil",
     "floor" or "ceil" (1e-5 beyond the coordinate); "" is "round" for align_corners, else "floor".
 
+    `scales`, one for each spatial axis, are what lengths were multiplied with where T is that rounded: but for
+    tf_crop_and_resize, L * scale stands for T in coordinates. Relay lacks them.
+
     Coordinates and weights are computed in f64, elements in f32, or in f64 when they are f64 or have
     32 bits or more; integers of the result are rounded towards zero. The nearest elements keep their
     bits when `out_dtype`, by default the dtype of `data`, is theirs.
@@ -134,6 +155,7 @@ class ResizeOp(RelayOp, ABC):
     data: Tensor = operand()
     size: Integers = prop()
     roi: OptionalReals = prop(default=None)
+    scales: OptionalReals = prop(default=None)
     layout: Text = prop(kw_only=True)
     method: Text = prop(default=LINEAR)
     coordinate_transformation_mode: Text = prop(default="half_pixel")
@@ -161,10 +183,11 @@ class ResizeOp(RelayOp, ABC):
         """Those of each spatial axis of an image whose spatial axes have some lengths."""
         count = len(lengths)
         region = [0.0] * 2 * count if self.roi is None else list(self.roi.get_values())
-        mode = self.coordinate_transformation_mode.data
+        mode, size = self.coordinate_transformation_mode.data, self.size.get_values()
+        scales = [None] * count if self.scales is None else self.scales.get_values()
         return tuple(
-            resize_coordinates(mode, length, target, (region[i], region[count + i]))
-            for i, (length, target) in enumerate(zip(lengths, self.size.get_values(), strict=True))
+            resize_coordinates(mode, length, target, (region[i], region[count + i]), scale)
+            for i, (length, target, scale) in enumerate(zip(lengths, size, scales, strict=True))
         )
 
     def infer_type(self) -> Attribute:
@@ -178,6 +201,12 @@ class ResizeOp(RelayOp, ABC):
             raise VerifyException(
                 f"'roi' is {list(self.roi.get_values())}, expected {2 * len(spatial)} numbers"
             )
+        if self.scales is not None:
+            scales = self.scales.get_values()
+            if len(scales) != len(spatial) or not all(0 < each < inf for each in scales):
+                raise VerifyException(
+                    f"'scales' is {list(scales)}, expected {len(spatial)} positive numbers"
+                )
         require_one_of("method", self.method, NEAREST, LINEAR, CUBIC)
         require_one_of(
             "coordinate_transformation_mode", self.coordinate_transformation_mode, *MODES

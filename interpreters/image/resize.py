@@ -15,7 +15,7 @@ from xrelay.interpreters.numerics import convert, lowest, narrow, quiet, widen
 
 
 def _at(coordinates: Coordinates, count: int) -> Array:
-    return (np.arange(count) + coordinates.before) * coordinates.scale + coordinates.after
+    return (np.arange(count) + coordinates.before) * coordinates.scale + coordinates.offset
 
 
 def _beyond(c: Array, length: int) -> Array:

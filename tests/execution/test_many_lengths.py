@@ -255,6 +255,22 @@ RESIZED = model_of(
         y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (small, , , shape)
     }"""
 )
+FRACTIONS = model_of(
+    """fractions (float[batch, 2, height, width] x) => (
+        float[batch, 2, a, b] a, float[batch, 2, c, d] b, float[batch, 2, e, f] c, float[batch, 2, g, h] d, float[batch, 2, height, width] y
+    ) {
+        exact = Constant <value_floats = [1.0, 1.0, 1.5, 0.625]> ()
+        near = Constant <value_floats = [1.0, 1.0, 0.7, 1.1]> ()
+        down = Constant <value_floats = [1.0, 1.0, 0.333333343, 0.5]> ()
+        a = Resize <mode = "cubic"> (x, , exact)
+        b = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, , exact)
+        c = Resize <mode = "linear", coordinate_transformation_mode = "pytorch_half_pixel"> (x, , near)
+        d = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, , down)
+        shape = Shape(x)
+        y = Resize <mode = "linear"> (d, , , shape)
+    }"""
+)
+"""Scales that are fractions, or numbers near them, and lengths that these do not divide."""
 POOLED = model_of(
     """pooled (float[1, 16, height, width] x) => (float[1, 16, rows, columns] y, float[1, 16, high, wide] z) {
         a = Conv <pads = [1, 1, 1, 1]> (x, w1)
@@ -432,6 +448,11 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
         RESIZED,
         *images((2, 14, 30)),
         images((2, 14, 30), (3, 9, 16), (2, 33, 8), (2, 5, 62)),
+    ),
+    "fractions": (
+        FRACTIONS,
+        *images((2, 20, 30)),
+        images((2, 20, 30), (3, 9, 16), (2, 33, 8), (2, 10, 61), (5, 70, 21), (2, 6, 2)),
     ),
     "up and down": (
         UP_AND_DOWN,

@@ -119,7 +119,7 @@ def _is_beyond(b: KernelBuilder, c: SSAValue, length: int) -> SSAValue:
     """Whether a coordinate is outside of an axis."""
     v = Lanes.of(b, c)
     below = b.compare_floats(c, "olt", v.number(0.0))
-    return b.either(below, b.compare_floats(v.number(length - 1.0), "olt", c))
+    return b.either(below, b.compare_floats(extent(v, length - 1), "olt", c))
 
 
 Coordinate = Callable[[int, Index], SSAValue]
@@ -134,17 +134,25 @@ def _coordinate(ctx: KernelContext, op: image.ResizeOp) -> Coordinate:
         x, place = real(b, index), places[axis]
         v = Lanes.of(b, x)
         scaled = v.mul(v.add(x, v.number(place.before)), _scale(v, place))
-        return v.add(scaled, v.number(place.after))
+        return v.add(scaled, _offset(v, place))
 
     return coordinate
 
 
 def _scale(v: Lanes, place: image.Coordinates) -> SSAValue:
     """How far the coordinates of neighbours are apart."""
-    length, target = place.length, place.target
-    if isinstance(length, int) and (is_open(length) or is_open(target)):
-        return v.div(extent(v, length), extent(v, target))
+    if is_open(place.length) or is_open(place.target):
+        length = v.mul(v.number(place.part), extent(v, place.length))
+        return v.div(length, extent(v, place.target))
     return v.number(place.scale)
+
+
+def _offset(v: Lanes, place: image.Coordinates) -> SSAValue:
+    """What is added to all coordinates."""
+    if place.start and is_open(place.length):
+        from_start = v.mul(v.number(place.start), extent(v, place.length))
+        return v.add(from_start, v.number(place.after))
+    return v.number(place.after if is_open(place.length) else place.offset)
 
 
 def _spatial_lengths(op: image.ResizeOp) -> list[int]:
@@ -222,12 +230,12 @@ def _crop_and_resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             length, target = source_shape[axis], shape[axis]
             start, end = corner(box, i), corner(box, 2 + i)
             v = Lanes.of(b, start)
+            last = extent(v, length - 1)
             if target == 1:
-                c = v.mul(v.mul(v.number(0.5), v.add(start, end)), v.number(length - 1.0))
+                c = v.mul(v.mul(v.number(0.5), v.add(start, end)), last)
             else:
-                size = v.mul(v.sub(end, start), v.number(length - 1.0))
-                step = v.div(size, v.number(target - 1.0))
-                first = v.mul(start, v.number(length - 1.0))
+                step = v.div(v.mul(v.sub(end, start), last), extent(v, target - 1))
+                first = v.mul(start, last)
                 c = v.add(v.mul(real(b, coords[axis]), step), first)
             choices.append(taps(b, raw_taps(b, c, length, method), length, blending.kind))
             beyond = _is_beyond(b, c, length)

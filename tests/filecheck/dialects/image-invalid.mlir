@@ -35,6 +35,13 @@ func.func @another_region(%a: tensor<1x3x4x5xf32>) {
 // CHECK: 'roi' is [0.0, 1.0], expected 4 numbers
 
 // -----
+func.func @another_scale(%a: tensor<1x3x4x5xf32>) {
+  %0 = "relay.image.resize2d"(%a) {size = array<i64: 2, 2>, scales = array<f64: 0.5, -0.5>} : (tensor<1x3x4x5xf32>) -> tensor<1x3x4x5xf32>
+  func.return
+}
+// CHECK: 'scales' is [0.5, -0.5], expected 2 positive numbers
+
+// -----
 func.func @another_method(%a: tensor<1x3x4x5xf32>) {
   %0 = "relay.image.resize2d"(%a) {size = array<i64: 2, 2>, method = "bilinear"} : (tensor<1x3x4x5xf32>) -> tensor<1x3x4x5xf32>
   func.return

@@ -372,6 +372,8 @@ def resized(g: Graph) -> None:
             g.show(image.Resize1DOp(y, [4], layout="NWC", **options), 40)
             volume = g.input(g.small("float32", 1, 2, 3, 2, 4))
             g.show(image.Resize3DOp(volume, (2, 5, 3), **options), 40)
+        if mode != "align_corners":  # Of which engines take the rounded length.
+            g.show(image.Resize2DOp(x, (7, 2), scales=(1.5, 0.625), **options), 40)
     nhwc = g.input(g.small("float32", 1, 5, 4, 3))
     g.show(image.Resize2DOp(nhwc, (7, 9), layout="NHWC"), 40)
     crop: dict[str, Any] = {"coordinate_transformation_mode": image.CROPPING}

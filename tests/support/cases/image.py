@@ -41,6 +41,21 @@ def resize(g: Graph, method: str) -> None:
         g.show(image.Resize3DOp(volume, (2, 5, 3), roi=roi, **options))
 
 
+@TABLE.each((image.Resize1DOp, image.Resize2DOp, image.Resize3DOp), METHODS)
+def resize_by_scales(g: Graph, method: str) -> None:
+    """Lengths times scales that are no whole numbers."""
+    for i, mode in enumerate(MODES):
+        options: dict[str, Any] = {"method": method, "coordinate_transformation_mode": mode}
+        options["rounding_method"] = (*ROUNDINGS, "")[i]
+        for length, scale in ((5, 1.5), (7, 0.3), (3, 0.4), (1, 1.7), (9, 1 / 3)):
+            x = g.input(g.numbers("float32", 2, 3, length))
+            g.show(image.Resize1DOp(x, [int(length * scale)], scales=[scale], **options))
+        x = g.input(g.small("float32", 1, 5, 4, 19, low=-99, high=99))
+        g.show(image.Resize2DOp(x, (7, 2), layout="NHWC", scales=(1.5, 0.625), **options))
+        volume = g.input(g.small("float32", 1, 2, 3, 2, 4, low=-99, high=99))
+        g.show(image.Resize3DOp(volume, (4, 3, 2), scales=(1.5, 1.75, 0.7), **options))
+
+
 @TABLE.each(
     (image.Resize2DOp,),
     ("bfloat16", "float16", "float64", "int8", "uint16", "int32", "int64", "bool"),

@@ -1,11 +1,14 @@
 """Emitters of resizing."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from xrelay.dialects.image import resize as image
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.exporter.graph import EmitterTable, OutputGraph, Tensor, dtype_of
 from xrelay.frontends.onnx.exporter.numbers import real_attribute, rounded
+from xrelay.interpreters.arrays import Array
 
 _METHODS = {image.NEAREST: "nearest", image.LINEAR: "linear", image.CUBIC: "cubic"}
 _ROUNDINGS = {
@@ -49,12 +52,16 @@ def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
     if 0 in graph.result_shape(op):
         return graph.filled(graph.scalar(0, dtype), graph.result_shape(op))
     moved = graph.transpose(data, axes)
-    sizes = graph.integers([shape[axes[0]], shape[axes[1]], *op.size.get_values()])
+    scales = sizes = None
+    if op.scales is None or crops:
+        sizes = graph.integers([shape[axes[0]], shape[axes[1]], *op.size.get_values()])
+    else:
+        scales = graph.constant(_scales(op, [shape[axis] for axis in axes[2:]]))
     result = graph.node(
         "Resize",
         moved,
         region,
-        None,
+        scales,
         sizes,
         mode=method,
         coordinate_transformation_mode=mode,
@@ -65,6 +72,23 @@ def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
     )
     order = [axes.index(axis) for axis in range(len(axes))]
     return graph.transpose(result, order)
+
+
+def _scales(op: image.ResizeOp, lengths: Sequence[int]) -> Array:
+    """
+    The scales of all axes in single precision.
+
+    Raises NotExpressible where they are not exact, or give other lengths.
+    """
+    assert op.scales is not None
+    size, stated = op.size.get_values(), op.scales.get_values()
+    scales = np.array([1, 1, *stated], np.float32)
+    scaled = np.floor(np.array(lengths, np.float32) * scales[2:])
+    if tuple(map(float, scales[2:])) != stated or tuple(map(int, scaled)) != tuple(size):
+        raise NotExpressible(
+            f"'scales' are {list(stated)} for lengths {list(lengths)}, 'size' is {list(size)}"
+        )
+    return scales
 
 
 EMITTERS: EmitterTable = {

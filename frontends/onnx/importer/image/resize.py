@@ -9,6 +9,8 @@ are products with a constant matrix of weights.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
 from math import floor
 
 import numpy as np
@@ -30,7 +32,9 @@ MAX_WEIGHTS = 2**24
 """Resizing by a matrix of more elements is refused."""
 
 LEAST_PART = 1024
-"""Scales of open lengths are multiples of one part in so many."""
+"""Scales of open lengths are multiples of one part in so many, or those numbers in single precision."""
+MOST_SCALED = 2**20
+"""How long axes are whose lengths such a number scales."""
 
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
 _OPERATORS = {3: Resize1DOp, 4: Resize2DOp, 5: Resize3DOp}
@@ -157,10 +161,9 @@ def _by_scale(length: int, scale: float) -> Axis:
     if not 0 < scale < float("inf"):
         raise OnnxImportError(f"a scale is {scale}, expected a positive number")
     if is_open(length):
-        over, under = float(scale).as_integer_ratio()
-        # So that single precision is exact, too.
-        if under <= LEAST_PART and length * over < 2**24 and length * over % under == 0:
-            return Axis(length, length * over // under, None)
+        over, under = Fraction(float(scale)).limit_denominator(LEAST_PART).as_integer_ratio()
+        if length <= _scaled_exactly(float(scale), over, under):
+            return Axis(length, length * over // under, float(scale))
     # In single precision, in which 3 * (5 / 3) is 5.
     with np.errstate(over="ignore"):
         target = np.float32(length) * np.float32(scale)
@@ -169,6 +172,17 @@ def _by_scale(length: int, scale: float) -> Axis:
             f"an axis of length {length} is scaled by {scale}, expected a finite length"
         )
     return Axis(int(length), floor(target), float(scale))
+
+
+@lru_cache
+def _scaled_exactly(scale: float, over: int, under: int) -> int:
+    """Up to which length the product with a scale, in single precision, is that with a fraction, both rounded down."""
+    if scale * under == over:
+        return (2**24 - 1) // over
+    lengths = np.arange(1, MOST_SCALED + 1)
+    products = lengths.astype(np.float32) * np.float32(scale)
+    same = np.floor(products) == lengths * over // under
+    return MOST_SCALED if same.all() else int(same.argmin())
 
 
 def resize_by_scales(node: Node) -> SSAValue:
@@ -205,15 +219,12 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
     changed = [position for position, axis in enumerate(axes) if not axis.stays]
     if not changed:
         return data
-    # Cropping takes its places from the lengths, whatever the scales are.
-    by_lengths = (
-        how.coordinates in MODES
-        and not how.antialias
-        and (how.coordinates == CROPPING or all(map(_is_whole, axes)))
-    )
-    if by_lengths and len(axes) in _OPERATORS and min(changed) > 1:
+    is_image = len(axes) in _OPERATORS and min(changed) > 1
+    if is_image and how.coordinates in MODES and not how.antialias:
         image = axes[2:]
+        # Cropping takes its places from the lengths, whatever the scales are.
         cropped = how.coordinates == CROPPING
+        scales = None if cropped or all(map(_is_whole, image)) else list(map(_scale_of, image))
         return node.emit(
             _OPERATORS[len(axes)](
                 data,
@@ -221,6 +232,7 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
                 roi=[axis.start for axis in image] + [axis.end for axis in image]
                 if cropped
                 else None,
+                scales=scales,
                 method=_METHODS[how.mode],
                 coordinate_transformation_mode=how.coordinates,
                 rounding_method=how.rounding,
@@ -243,7 +255,16 @@ def _is_whole(axis: Axis) -> bool:
     """Whether the scale of an axis is that of its lengths."""
     if axis.scale is None:
         return True
+    if is_open(axis.length):
+        over, under = axis.scale.as_integer_ratio()
+        return certainly(axis.length * over, axis.target * under)
     return abs(axis.length * axis.scale - axis.target) <= 1e-6 * axis.target
+
+
+def _scale_of(axis: Axis) -> float:
+    """The scale of an axis, one of which is not that of its lengths."""
+    assert axis.scale is not None, "sizes are lengths"
+    return axis.scale
 
 
 def _resized_axis(

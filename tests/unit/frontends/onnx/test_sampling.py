@@ -94,8 +94,9 @@ def test_aspect_ratio(policy: str):
 
 
 def test_resized_images_are_one_operator():
-    model = one_node("Resize", [floats(1, 2, 4, 6)], [None, reals(1, 1, 2, 2)], mode="linear")
-    assert kinds(model) == ["image.resize2d"]
+    for scales in ((1, 1, 2, 2), (1, 1, 1.3, 0.7)):
+        model = one_node("Resize", [floats(1, 2, 4, 6)], [None, reals(*scales)], mode="linear")
+        assert kinds(model) == ["image.resize2d"]
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
