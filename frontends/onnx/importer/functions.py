@@ -15,6 +15,7 @@ from onnx import (
 )
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.node import Body, Converter, Node
 from xrelay.frontends.onnx.tensors import data_type_of
@@ -131,7 +132,9 @@ def _types(node: Node) -> list[bytes]:
             type_.tensor_type.elem_type = data_type_of(dtype_of(node.element_type(value)))
             type_.tensor_type.shape.SetInParent()
             for length in node.shape_of(value):
-                type_.tensor_type.shape.dim.add().dim_value = length
+                dim = type_.tensor_type.shape.dim.add()
+                if not is_open(length):
+                    dim.dim_value = length
         types.append(type_.SerializeToString())
     return types
 

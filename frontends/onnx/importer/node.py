@@ -18,8 +18,9 @@ from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.lengths import LengthsAttr, is_open
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import array_refusal, is_tensor_type, tensor_type
-from xrelay.dialects.tensor.creation import FullOp
+from xrelay.dialects.tensor.creation import ArangeOp, FullOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import (
     OnnxImportError,
     ProgramTooLarge,
@@ -31,7 +32,7 @@ from xrelay.frontends.onnx.importer.flags import FLAGS
 from xrelay.frontends.onnx.importer.folding import Folding
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.placing import place_in_post_dfs_order
-from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths
+from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths, number_array
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import tensor_array
@@ -465,11 +466,24 @@ class Node:
         return self._builder.constant(array, self.label)
 
     def scalar(self, number: float, like: SSAValue) -> SSAValue:
-        """A scalar constant with the dtype of another value."""
+        """A scalar with the dtype of another value: a constant, or a length, which may be known when the program runs only."""
         dtype = self.element_dtype(like)
+        if is_open(number):
+            length = self.constant(number_array([number], ()))
+            element_type = self.element_type(like)
+            return length if element_type == i64 else self.emit(CastOp(length, element_type))
         if dtype.kind in "iub" and not holds(number, dtype):
             raise OnnxImportError(f"{number} is no number of type {self.element_type(like)}")
         return self.constant(convert(np.asarray(number), dtype))
+
+    def counting(self, length: int) -> SSAValue:
+        """The whole numbers of 64 bits from 0 up to a length."""
+        if not is_open(length):
+            require_table((length,), "the array of places on an axis")
+            return self.constant(np.arange(length, dtype=np.int64))
+        start, step = (self.constant(np.array(each, np.int64)) for each in (0, 1))
+        stop = self.constant(number_array([length], ()))
+        return self.emit(ArangeOp(start, stop, step, i64))
 
     def zeros(self, shape: Sequence[int], like: SSAValue) -> SSAValue:
         """Zeros with the dtype of another value."""

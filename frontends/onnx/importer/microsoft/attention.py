@@ -3,37 +3,46 @@
 from math import prod
 
 import numpy as np
+from onnx import TensorProto
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.microsoft.written import Written
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 
 
-def _longs(graph: Written, *numbers: int) -> str:
-    return graph.constant(np.array(numbers, np.int64))
-
-
 def _heads(graph: Written, name: str, shape: tuple[int, int], heads: int) -> str:
     """[batch, length, heads * size] as [batch, heads, length, size]."""
-    split = graph.one("Reshape", name, _longs(graph, *shape, heads, -1))
+    split = graph.one("Reshape", name, graph.integers(*shape, heads, -1))
     return graph.one("Transpose", split, perm=[0, 2, 1, 3])
 
 
 def _tokens(graph: Written, name: str, shape: tuple[int, int]) -> str:
     """[batch, heads, length, size] as [batch, length, heads * size]."""
     rows = graph.one("Transpose", name, perm=[0, 2, 1, 3])
-    return graph.one("Reshape", rows, _longs(graph, *shape, -1))
+    return graph.one("Reshape", rows, graph.integers(*shape, -1))
 
 
 def _past_mask(graph: Written, queries: int, keys: int, window: int = -1) -> str:
     """-inf where a key comes after the query, or is `window` places or more before it; the last query belongs to the last key."""
-    require_table((queries, keys), "the mask of attention")
-    behind = np.arange(queries)[:, None] + (keys - queries) - np.arange(keys)
-    hidden = (behind < 0) | (behind >= window if window > 0 else False)
     dtype = graph.node.element_dtype(graph.node.input(0))
-    return graph.constant(np.where(hidden, -np.inf, 0).astype(dtype))
+    if not is_open(queries) and not is_open(keys):
+        require_table((queries, keys), "the mask of attention")
+        behind = np.arange(queries)[:, None] + (keys - queries) - np.arange(keys)
+        hidden = (behind < 0) | (behind >= window if window > 0 else False)
+        return graph.constant(np.where(hidden, -np.inf, 0).astype(dtype))
+    places = graph.one("Add", graph.counting(queries), graph.integers(keys - queries))
+    behind = graph.one(
+        "Sub", graph.one("Unsqueeze", places, graph.integers(1)), graph.counting(keys)
+    )
+    hidden = graph.one("Less", behind, graph.integers(0))
+    if window > 0:
+        far = graph.one("GreaterOrEqual", behind, graph.integers(window))
+        hidden = graph.one("Or", hidden, far)
+    ends = (graph.constant(np.asarray(each).astype(dtype)) for each in (-np.inf, 0.0))
+    return graph.one("Where", hidden, *ends)
 
 
 def _added(graph: Written, *names: str) -> str:
@@ -59,15 +68,15 @@ def _padding_mask(
     node, shape = graph.node, graph.node.shape_of(mask)
     name = graph.value(mask)
     if shape == (batch,) and shape != (batch, keys):
-        numbers = graph.constant(np.arange(keys, dtype=node.element_dtype(mask))[None])
-        lengths = graph.one("Reshape", name, _longs(graph, batch, 1))
-        name, shape = graph.one("Less", numbers, lengths), (batch, keys)
+        lengths = graph.one("Cast", name, to=TensorProto.INT64)
+        lengths = graph.one("Reshape", lengths, graph.integers(batch, 1))
+        name, shape = graph.one("Less", graph.counting(keys), lengths), (batch, keys)
     else:
-        name = graph.one("Cast", name, to=9)
+        name = graph.one("Cast", name, to=TensorProto.BOOL)
     if shape == (batch, keys):
-        name = graph.one("Reshape", name, _longs(graph, batch, 1, 1, keys))
+        name = graph.one("Reshape", name, graph.integers(batch, 1, 1, keys))
     elif shape == (batch, queries, keys):
-        name = graph.one("Reshape", name, _longs(graph, batch, 1, queries, keys))
+        name = graph.one("Reshape", name, graph.integers(batch, 1, queries, keys))
     else:
         raise UnsupportedNode(
             f"its mask has the shape {list(shape)}, supported are {[batch]}, {[batch, keys]} and "
@@ -111,13 +120,13 @@ def attention(node: Node) -> list[SSAValue | None]:
         raise OnnxImportError(f"'num_heads' is {heads}, weights make rows of {width} elements")
     product = graph.one("MatMul", graph.value(data), graph.input(1))
     product = _added(graph, product, graph.input(2))
-    parts = graph.several(3, "Split", product, _longs(graph, *sizes), axis=2)
+    parts = graph.several(3, "Split", product, graph.integers(*sizes), axis=2)
     query, key, value = (_heads(graph, part, (batch, length), heads) for part in parts)
     keys = length
     if node.has_input(4):
         past = node.shaped(4, "past", (2, batch, heads, None, None))
         halves = graph.several(2, "Split", graph.value(past), axis=0, num_outputs=2)
-        axes = _longs(graph, 0)
+        axes = graph.integers(0)
         before = [graph.one("Squeeze", half, axes) for half in halves]
         key, value = (_joined(graph, *pair) for pair in zip(before, (key, value), strict=True))
         keys += node.shape_of(past)[3]
@@ -128,7 +137,7 @@ def attention(node: Node) -> list[SSAValue | None]:
     found = _attended(graph, query, key, value, mask, _scale(node))
     outputs = [_tokens(graph, found, (batch, length))]
     if node.output_count > 1:
-        axes = _longs(graph, 0)
+        axes = graph.integers(0)
         both = (graph.one("Unsqueeze", each, axes) for each in (key, value))
         outputs.append(graph.one("Concat", *both, axis=0))
     return list(graph.results(outputs))
@@ -149,7 +158,7 @@ def multi_head_attention(node: Node) -> list[SSAValue | None]:
     if node.has_input(3):
         last = node.shape_of(node.input(2))
         rest = last[2] if len(last) == 3 else heads * last[3]
-        sizes = _longs(graph, width, width, rest)
+        sizes = graph.integers(width, width, rest)
         biases = graph.several(3, "Split", graph.input(3), sizes, axis=0)
     query = _heads(graph, _added(graph, graph.input(0), biases[0]), (batch, length), heads)
     key, value = (_keys_by_heads(graph, index, biases[index], batch, heads) for index in (1, 2))
@@ -200,7 +209,7 @@ def group_query_attention(node: Node) -> list[SSAValue | None]:
         names = [graph.input(index) for index in range(3)]
     else:
         size = width // (heads + 2 * groups)
-        sizes = _longs(graph, heads * size, groups * size, groups * size)
+        sizes = graph.integers(heads * size, groups * size, groups * size)
         names = graph.several(3, "Split", graph.input(0), sizes, axis=2)
     counts = heads, groups, groups
     query, key, value = (
@@ -228,11 +237,12 @@ def _turned(graph: Written, name: str, batch: int, past: int, length: int) -> st
         raise OnnxImportError(
             f"there are {past + length} tokens, and angles of {cosines[0]} places"
         )
-    places = np.broadcast_to(np.arange(past, past + length, dtype=np.int64), (batch, length))
+    places = graph.one("Add", graph.counting(length), graph.integers(past))
+    places = graph.one("Expand", places, graph.integers(batch, length))
     interleaved = node.flag("rotary_interleaved")
     return graph.one(
         "RotaryEmbedding",
-        *(name, graph.input(7), graph.input(8), graph.constant(np.ascontiguousarray(places))),
+        *(name, graph.input(7), graph.input(8), places),
         interleaved=int(interleaved),
         rotary_embedding_dim=2 * cosines[1],
     )
@@ -250,9 +260,9 @@ def rotary_embedding(node: Node) -> SSAValue:
     batch, length = (shape[0], shape[1]) if len(shape) == 3 else (shape[0], shape[2])
     places = graph.input(1)
     if prod(node.shape_of(node.input(1))) == 1 and (batch, length) != (1, 1):
-        numbers = graph.constant(np.arange(length, dtype=np.int64)[None])
-        first = graph.one("Reshape", places, _longs(graph, 1, 1))
-        places = graph.one("Expand", graph.one("Add", numbers, first), _longs(graph, batch, length))
+        first = graph.one("Reshape", places, graph.integers(1, 1))
+        places = graph.one("Add", graph.counting(length), first)
+        places = graph.one("Expand", places, graph.integers(batch, length))
     size = 2 * node.shape_of(node.input(2))[1]
     if len(shape) == 3 and not heads:
         heads = shape[2] // (size if not part else part)

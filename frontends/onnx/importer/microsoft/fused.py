@@ -183,8 +183,8 @@ def embed_layer_normalization(node: Node) -> list[SSAValue | None]:
         count = node.shape_of(node.input(3))[0]
         if length > count:
             raise OnnxImportError(f"there are {length} tokens, and embeddings of {count} places")
-        numbers = np.arange(length, dtype=np.int64)[None]
-        places = graph.one("Gather", graph.input(3), graph.constant(numbers))
+        numbers = graph.one("Unsqueeze", graph.counting(length), graph.integers(0))
+        places = graph.one("Gather", graph.input(3), numbers)
     parts = [words, places]
     if node.has_input(1):
         parts.append(graph.one("Gather", graph.input(4), graph.input(1)))
@@ -192,10 +192,9 @@ def embed_layer_normalization(node: Node) -> list[SSAValue | None]:
     ends = [graph.input(index) for index in (5, 6)]
     normal = graph.one("LayerNormalization", total, *ends, axis=-1, epsilon=epsilon)
     if kind and node.has_input(7):
-        axes = graph.constant(np.array([1], np.int64))
-        tokens = graph.one("ReduceSum", graph.input(7), axes, keepdims=0)
+        tokens = graph.one("ReduceSum", graph.input(7), graph.integers(1), keepdims=0)
     else:
-        tokens = graph.constant(np.zeros(batch, np.int32))
+        tokens = graph.value(node.filled(np.zeros((), np.int32), (batch,)))
     return list(graph.results([normal, tokens, total]))
 
 

@@ -7,6 +7,7 @@ from onnx import NodeProto, helper
 from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.importer.node import Body, Node
+from xrelay.frontends.onnx.importer.shape_arithmetic import number_array
 from xrelay.frontends.onnx.tensors import Array
 
 OPSET = 23
@@ -36,6 +37,14 @@ class Written:
     def constant(self, array: Array) -> str:
         """The name of a constant."""
         return self.value(self.node.constant(array))
+
+    def integers(self, *numbers: int) -> str:
+        """The name of a constant of whole numbers, among which may be lengths."""
+        return self.constant(number_array(numbers))
+
+    def counting(self, length: int) -> str:
+        """The name of the whole numbers from 0 up to a length."""
+        return self.value(self.node.counting(length))
 
     @property
     def last(self) -> NodeProto:
