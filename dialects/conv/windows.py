@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType
 from xdsl.utils.exceptions import VerifyException
 
+from xrelay.dialects.lengths import larger, may_exceed, smaller
+
 Pads = tuple[int, ...]
 """What is added before each spatial axis, then after each: of images top, left, bottom, right."""
 
@@ -83,8 +85,9 @@ def window_output(
                 f"{size + pads[axis] + pads[axis + axes]}"
             )
         # A window that would start in the padding after the image does not exist.
-        if ceil_mode and (count - 1) * strides[axis] >= size + pads[axis]:
-            count -= 1
+        if ceil_mode and may_exceed((count - 1) * strides[axis], size + pads[axis] - 1):
+            within = (size + pads[axis] - 1) // strides[axis] + 1
+            count = larger(count - 1, smaller(count, within))
         result.append(count)
     return result
 

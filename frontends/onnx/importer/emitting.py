@@ -9,8 +9,10 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.dtypes import ElementType
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
 from xrelay.dialects.shapes import broadcast_shapes, normalize_axis
+from xrelay.dialects.tensor.binary import DivideOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp
 from xrelay.dialects.tensor.unary import CastOp
@@ -92,6 +94,13 @@ def cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
     if known is None or has_lengths(known):
         return node.emit(CastOp(value, dtype))
     return node.constant(convert(known, dtype_of(dtype)))
+
+
+def quotient(node: Node, number: int, by: int, like: SSAValue) -> SSAValue:
+    """A quotient of lengths, which may be known when the program runs only, as a scalar with the dtype of another value."""
+    if not is_open(number) and not is_open(by):
+        return node.scalar(number / by, like)
+    return node.emit(DivideOp(node.scalar(number, like), node.scalar(by, like)))
 
 
 def require_range(

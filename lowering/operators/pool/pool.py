@@ -7,6 +7,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import may_exceed
 from xrelay.dialects.pool.pool import (
     AvgPool1DOp,
     AvgPool2DOp,
@@ -102,7 +103,7 @@ def _divisor(
     extents = window.extent
     if all(
         limits[axis][0] <= -window.pads[axis]
-        and extents[axis] - window.pads[axis] <= limits[axis][1]
+        and not may_exceed(extents[axis] - window.pads[axis], limits[axis][1])
         for axis in axes
     ):
         return b.constant(i64, prod(window.taps), lanes)

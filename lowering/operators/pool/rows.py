@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import larger, may_exceed, smaller
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
@@ -51,12 +52,12 @@ class RowPool:
         self.lanes = ctx.target.lanes(kind.bytes)
         self.stride = window.strides[-1]
         self.left = window.before[-1]
-        self.columns = min(self.image[-1], max(0, window.extent[-1] - self.left))
+        self.columns = smaller(self.image[-1], larger(0, window.extent[-1] - self.left))
         # The vectors of the last elements are loaded whole.
         length = window.extent[-1] + self.lanes * self.stride
         self.row = ctx.private_scratch(kind, row_major((length,)))
         for start, stop in ((0, self.left), (self.left + self.columns, length)):
-            if start < stop:
+            if may_exceed(stop, start):
                 ctx.vectors(stop - start, self.lanes, self._write_padding, start)
 
     def _neutral(self, lanes: int) -> SSAValue:
@@ -77,7 +78,7 @@ class RowPool:
             reach, length = (window.taps[axis] - 1) * window.dilation[axis], self.image[axis]
             if window.before[axis]:
                 inside = self._and(inside, b.compare_index(start, "sge", 0))
-            if window.extent[axis] - window.before[axis] > length:
+            if may_exceed(window.extent[axis] - window.before[axis], length):
                 inside = self._and(inside, b.compare_index(start, "slt", length - reach))
         if inside is None:
             self._write_vectors(place, self._all_taps)

@@ -7,9 +7,10 @@ order.
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import is_open, larger
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
@@ -56,6 +57,14 @@ def score_key(b: KernelBuilder, score: SSAValue, kind: Element) -> SSAValue:
     return b.select(b.is_nan(score), largest, descending_key(b, score, kind))
 
 
+def bit_length(b: KernelBuilder, count: int) -> Index:
+    """How many bits a number has that is not negative. It may be known when the program runs only."""
+    if not is_open(count):
+        return count.bit_length()
+    zeros = b.instruction("llvm.ctlz.i64", [b.index(count), b.constant(i1, 0)], INDEX.compute)
+    return b.index(b.sub(64, zeros))
+
+
 def precedes(b: KernelBuilder, x: SSAValue, y: SSAValue, key: Element, relation: str) -> SSAValue:
     """Whether `relation`, "le" or "lt", is true of two keys."""
     return b.compare_integers(x, ("s" if key.signed else "u") + relation, y)
@@ -66,9 +75,10 @@ class Sorter:
 
     def __init__(self, ctx: KernelContext, capacity: int, kind: Element):
         self.b, self.capacity = ctx.b, capacity
-        self.keys = ctx.private_scratch(key_element(kind), row_major((max(capacity, 1),)))
-        self.order = ctx.private_scratch(INDEX, row_major((max(2 * capacity, 1),)))
-        self.passes = max(capacity - 1, 0).bit_length()
+        self.keys = ctx.private_scratch(key_element(kind), row_major((larger(capacity, 1),)))
+        self.order = ctx.private_scratch(INDEX, row_major((larger(2 * capacity, 1),)))
+        self._sorted: Index = 0
+        """Where the half of the buffer begins that has the order."""
 
     def sort(self, count: Index, key_at: Callable[[Index], SSAValue]) -> None:
         """
@@ -79,7 +89,8 @@ class Sorter:
         with b.loop(0, count) as i:
             self._store(self.keys, i, key_at(i))
             self._store(self.order, i, b.index(i))
-        if self.passes == 0:
+        passes = bit_length(b, larger(self.capacity - 1, 0))
+        if passes == 0:
             return
 
         def at(half: SSAValue, place: SSAValue) -> SSAValue:
@@ -110,11 +121,13 @@ class Sorter:
             b.fold(0, count, 1, [b.index(0)] * 4, step)
             return b.index(b.mul(width, 2)), target, source
 
-        b.fold(0, self.passes, 1, [b.index(1), b.index(0), b.index(self.capacity)], merge)
+        halves = b.index(0), b.index(self.capacity)
+        _, found, _ = b.fold(0, passes, 1, [b.index(1), *halves], merge)
+        self._sorted = self.capacity * (passes % 2) if isinstance(passes, int) else found
 
     def number(self, place: Index) -> SSAValue:
         """The number of the element that comes to a place."""
-        return self._load(self.order, self.b.add(place, self.capacity * (self.passes % 2)))
+        return self._load(self.order, self.b.add(place, self._sorted))
 
     def key(self, number: Index) -> SSAValue:
         """The key of an element."""

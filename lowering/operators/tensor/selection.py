@@ -19,6 +19,7 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, VectorType, i32
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import certainly, is_open, larger, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, element
@@ -80,9 +81,11 @@ def merge_cycles(target: Target, key: Element, length: int, wanted: int) -> floa
 
 def _room(lanes: int, length: int, wanted: int) -> int:
     """How many candidates the list takes: whole groups of vectors."""
-    room = min(max(CANDIDATES * wanted, SMALLEST_LIST), length + lanes)
+    room = larger(CANDIDATES * wanted, SMALLEST_LIST)
+    if not is_open(length):
+        room = smaller(room, length + lanes)
     group = lanes * ACCUMULATORS
-    return -(-max(room, wanted + 2 * lanes) // group) * group
+    return -(-larger(room, wanted + 2 * lanes) // group) * group
 
 
 class Selector:
@@ -115,9 +118,10 @@ class Selector:
         where.
         """
         b, key = self.b, self.key
-        step = self.lanes if self.in_vectors and self.length >= self.lanes else 1
+        is_long = is_open(self.length) or self.length >= self.lanes
+        step = self.lanes if self.in_vectors and is_long else 1
         rest = self.length % step
-        if rest:
+        if not certainly(rest, 0):
             with b.loop(0, rest) as i:
                 self._store_key(i, key_at(i, 1))
                 b.store(self.numbers.pointer, i, NUMBER, self._narrow(b.index(i)))
@@ -127,6 +131,9 @@ class Selector:
         with b.loop_while_below(self.length, lambda _: self._get(self.NEXT)):
             self._fill(key_at, step)
             self._cut()
+        if step > 1 and is_open(self.length):
+            with b.when(b.compare_index(self.length, "slt", step)):
+                self._cut()
         self._place()
 
     def number(self, place: Index) -> SSAValue:
@@ -272,12 +279,12 @@ class Selector:
                 b.select(b.both(open_, enough), middle, high),
             )
 
-        low = self._extreme(minimum, self.room)
-        high = self._extreme(maximum, self.wanted)
+        low = self._extreme(minimum, highest(key), self.room)
+        high = self._extreme(maximum, lowest(key), self.wanted)
         return b.fold(0, key.bits, 1, [low, high], halve)[1]
 
-    def _extreme(self, combine: Callable[..., SSAValue], stop: int) -> SSAValue:
-        """The least key of the list, or the largest of its first ones."""
+    def _extreme(self, combine: Callable[..., SSAValue], end: int, stop: int) -> SSAValue:
+        """The least key of the list, or the largest of its first ones; `end` is that of the range of keys."""
         b, key, lanes = self.b, self.key, self.lanes
         whole = stop - stop % lanes
 
@@ -285,10 +292,10 @@ class Selector:
             return [combine(b, values[0], self._load_keys(i, values_lanes), key)]
 
         results: list[SSAValue] = []
-        for start, end, values_lanes in ((0, whole, lanes), (whole, stop, 1)):
-            if start < end:
-                first = self._load_keys(start, values_lanes)
-                (value,) = b.fold(start, end, values_lanes, [first], step)
+        for first, last, values_lanes in ((0, whole, lanes), (whole, stop, 1)):
+            if not certainly(last - first, 0):
+                initial = b.constant(key.compute, end, values_lanes)
+                (value,) = b.fold(first, last, values_lanes, [initial], step)
                 results.append(across_lanes(b, value, combine, key))
         return results[0] if len(results) == 1 else combine(b, *results, key)
 

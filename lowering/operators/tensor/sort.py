@@ -8,6 +8,7 @@ from math import prod
 from xdsl.dialects.builtin import TupleType, i1, i32
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import larger, likely, may_exceed
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor import sort
 from xrelay.lowering.emit.context import KernelContext
@@ -22,6 +23,7 @@ from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor.argsort import (
     Sorter,
+    bit_length,
     descending_key,
     key_element,
     order_key,
@@ -154,7 +156,9 @@ def _refuses_selection(site: Site) -> str | None:
     assert isinstance(op, sort.TopkOp)
     most = most_wanted(site.target, key_element(element_of(op.data)))
     length = shape_of(op.data)[op.normalized_axis]
-    return unless(_wanted(op) <= most, f"more than {most} elements of a row") or unless(
+    # A number of elements that is not known may be small, and sorting serves all.
+    few = not may_exceed(_wanted(op), most)
+    return unless(few, f"more than {most} elements of a row") or unless(
         length <= LONGEST, f"rows of more than {LONGEST} elements"
     )
 
@@ -162,9 +166,10 @@ def _refuses_selection(site: Site) -> str | None:
 def _topk_seconds(row_cycles: Callable[[Target, Element, int, int], float], site: Site) -> float:
     op = site.op
     assert isinstance(op, sort.TopkOp)
-    shape, length = shape_of(op.data), shape_of(op.data)[op.normalized_axis]
+    shape = [likely(length) for length in shape_of(op.data)]
+    length, wanted = shape[op.normalized_axis], likely(_wanted(op))
     rows = prod(shape) // max(length, 1)
-    cycles = row_cycles(site.target, key_element(element_of(op.data)), length, _wanted(op))
+    cycles = row_cycles(site.target, key_element(element_of(op.data)), length, wanted)
     return rows * cycles * site.target.cycle_seconds
 
 
@@ -202,7 +207,7 @@ def _searchsorted(ctx: KernelContext, op: Operation, sink: Sink) -> None:
                 b.select(before, high, middle),
             )
 
-        low = b.fold(0, length.bit_length(), 1, [b.index(0), b.index(length)], halve)[0]
+        low = b.fold(0, bit_length(b, length), 1, [b.index(0), b.index(length)], halve)[0]
         sink(at(shape, coords), convert(b, low, INDEX, out))
 
     ctx.tasks(shape or (1,), search)
@@ -226,7 +231,7 @@ class _Groups:
     def of(ctx: KernelContext, data: SSAValue) -> "_Groups":
         """Room for the groups of a vector."""
         (length,) = shape_of(data)
-        places = row_major((max(length, 1),))
+        places = row_major((larger(length, 1),))
         sorter = Sorter(ctx, length, element_of(data))
         rank, group, first = (ctx.private_scratch(INDEX, places) for _ in range(3))
         return _Groups(ctx, data, sorter, group, first, rank)

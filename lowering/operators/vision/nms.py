@@ -9,6 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import larger
 from xrelay.dialects.vision import nms as vision
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
@@ -144,7 +145,7 @@ class _Suppression:
         zero = self.b.constant(self.kind.compute, 0.0)
         self.suppresses = self.b.compare_floats(zero, "olt", self.threshold)
         self.sorter = Sorter(ctx, self.shape[1], self.kind)
-        self.chosen = ctx.private_scratch(INDEX, row_major((max(self.shape[1], 1),)))
+        self.chosen = ctx.private_scratch(INDEX, row_major((larger(self.shape[1], 1),)))
 
     def choose(self, image: Index) -> None:
         """Fills `chosen`."""
@@ -319,8 +320,8 @@ class _ClassSuppression:
         stated = ctx.scalar(op.max_output_boxes_per_class)
         self.most = convert(self.b, stated, element_of(op.max_output_boxes_per_class), INDEX)
         self.sorter = Sorter(ctx, count, self.kind)
-        self.found = ctx.scratch(INDEX, row_major((max(batch * classes * count, 1),)))
-        self.counts = ctx.scratch(INDEX, row_major((max(batch * classes, 1),)))
+        self.found = ctx.scratch(INDEX, row_major((larger(batch * classes * count, 1),)))
+        self.counts = ctx.scratch(INDEX, row_major((larger(batch * classes, 1),)))
         zero = self.b.constant(self.kind.compute, 0.0)
         self.suppresses = self.b.compare_floats(zero, "olt", self.threshold)
 

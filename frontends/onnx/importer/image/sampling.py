@@ -1,17 +1,21 @@
 """Sampling of images at computed places, and sums of overlapping windows."""
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.image.sampling import GridSampleOp
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.nn.dense import BatchMatmulOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.indexing import ScatterNDOp
-from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.transform import BroadcastToOp, StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.conv.windows import Window
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.emitting import cast, joined, quotient, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.interpreters.arrays import Array
@@ -55,12 +59,15 @@ def affine_grid(node: Node) -> SSAValue:
             "expected [N, 2, 3] and [N, C, H, W], or [N, 3, 4] and [N, C, D, H, W]"
         )
     batch, _, *lengths = size
-    require_table((rank + 1, *lengths), "the array of places of the grid")
-    axes = [_grid_places(length, align_corners) for length in lengths]
-    # The last axis comes first in the rows of the matrices.
-    places = [each.reshape(-1) for each in reversed(np.meshgrid(*axes, indexing="ij"))]
-    points = np.stack([*places, np.ones(prod(lengths))], axis=-1)
-    grid = node.constant(points[None].astype(node.element_dtype(matrices)))
+    if any(map(is_open, lengths)):
+        grid = _open_grid(node, lengths, matrices, align_corners)
+    else:
+        require_table((rank + 1, *lengths), "the array of places of the grid")
+        axes = [_grid_places(length, align_corners) for length in lengths]
+        # The last axis comes first in the rows of the matrices.
+        places = [each.reshape(-1) for each in reversed(np.meshgrid(*axes, indexing="ij"))]
+        points = np.stack([*places, np.ones(prod(lengths))], axis=-1)
+        grid = node.constant(points[None].astype(node.element_dtype(matrices)))
     moved = node.emit(BatchMatmulOp(grid, matrices, transpose_b=True))
     return reshaped(node, moved, (batch, *lengths, rank))
 
@@ -70,6 +77,30 @@ def _grid_places(length: int, align_corners: bool) -> Array:
     if align_corners:
         return np.linspace(-1, 1, length) if length > 1 else np.zeros(length)
     return (2 * np.arange(length) + 1) / max(1, length) - 1
+
+
+def _open_grid(
+    node: Node, lengths: Sequence[int], matrices: SSAValue, align_corners: bool
+) -> SSAValue:
+    """The points [1, all places, rank + 1] of a grid whose lengths are known when the program runs only."""
+    rank = len(lengths)
+    fields: list[SSAValue] = []
+    for axis, length in reversed([*enumerate(lengths)]):
+        place = cast(node, node.counting(length), f64)
+        if align_corners and length > 1:
+            place = node.emit(MultiplyOp(place, quotient(node, 2, length - 1, place)))
+            place = node.emit(SubtractOp(place, node.scalar(1, place)))
+        elif align_corners:
+            place = node.zeros((length,), place)
+        else:
+            place = node.emit(MultiplyOp(place, node.scalar(2, place)))
+            place = node.emit(AddOp(place, node.scalar(1 - length, place)))
+            place = node.emit(DivideOp(place, node.scalar(length, place)))
+        along = [length if each == axis else 1 for each in range(rank)]
+        whole = node.emit(BroadcastToOp(reshaped(node, place, tuple(along)), lengths))
+        fields.append(reshaped(node, whole, (1, prod(lengths), 1)))
+    fields.append(node.filled(np.ones(()), (1, prod(lengths), 1)))
+    return cast(node, joined(node, fields, 2), node.element_type(matrices))
 
 
 def column_to_image(node: Node) -> SSAValue:

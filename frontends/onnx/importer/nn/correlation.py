@@ -1,5 +1,6 @@
 """Convolution with deformed windows."""
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -10,11 +11,11 @@ from xrelay.dialects.image.sampling import GridSampleOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.reorder import ReverseOp
-from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.dialects.tensor.transform import BroadcastToOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.conv import spatial
 from xrelay.frontends.onnx.importer.conv.windows import Window
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.emitting import cast, joined, quotient, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 
@@ -43,22 +44,16 @@ def deformable_convolution(node: Node) -> SSAValue:
     places = reshaped(node, offset, (batch * parts, taps, 2, height, width))
     places = node.emit(TransposeOp(places, (0, 2, 1, 3, 4)))
     places = reshaped(node, places, (batch * parts, 2, taps * height, width))
-    full = (*kernel, height, width)
-    require_table((2, *full), "the array of places of the taps")
-    dtype = node.element_dtype(offset)
-    rows, columns = (
-        np.arange(count) * step for count, step in zip((height, width), window.strides, strict=True)
+    base = _places_of_taps(node, kernel, window, (height, width), (top, left))
+    places = node.emit(AddOp(places, cast(node, base, node.element_type(offset))))
+    scales, shifts = (
+        joined(node, [reshaped(node, each, (1, 1, 1, 1)) for each in of_axes], 1)
+        for of_axes in (
+            [quotient(node, 2, length, places) for length in image],
+            [quotient(node, 1 - length, length, places) for length in image],
+        )
     )
-    taps_down, taps_right = (
-        np.arange(count) * step for count, step in zip(kernel, window.dilations, strict=True)
-    )
-    down = np.broadcast_to(taps_down[:, None, None, None] + rows[:, None] - top, full)
-    right = np.broadcast_to(taps_right[:, None, None] + columns - left, full)
-    base = np.stack([down, right]).reshape(1, 2, taps * height, width)
-    places = node.emit(AddOp(places, node.constant(base.astype(dtype))))
-    lengths = np.array(image).reshape(1, 2, 1, 1)
-    places = node.emit(MultiplyOp(places, node.constant((2 / lengths).astype(dtype))))
-    places = node.emit(AddOp(places, node.constant((1 / lengths - 1).astype(dtype))))
+    places = node.emit(AddOp(node.emit(MultiplyOp(places, scales)), shifts))
     grid = node.emit(ReverseOp(places, 1))
     own = reshaped(node, data, (batch * parts, channels // parts, *image))
     found = node.emit(GridSampleOp(own, grid, align_corners=False))
@@ -71,6 +66,31 @@ def deformable_convolution(node: Node) -> SSAValue:
     weight = reshaped(node, weight, (outputs, inputs * taps, 1, 1))
     result = node.emit(Conv2DOp(found, weight, groups=groups))
     return node.emit(BiasAddOp(result, node.input(3))) if node.has_input(3) else result
+
+
+def _places_of_taps(
+    node: Node,
+    kernel: Sequence[int],
+    window: Window,
+    counts: tuple[int, int],
+    before: tuple[int, int],
+) -> SSAValue:
+    """The row and the column of each tap of windows that are not deformed: [1, 2, taps * height, width]."""
+    full = (*kernel, *counts)
+    require_table((2, *full), "the array of places of the taps")
+    axes: list[SSAValue] = []
+    for axis, (count, stride) in enumerate(zip(counts, window.strides, strict=True)):
+        starts = node.counting(count)
+        starts = node.emit(MultiplyOp(starts, node.scalar(stride, starts)))
+        starts = node.emit(AddOp(starts, node.scalar(-before[axis], starts)))
+        along = [1, 1, 1, 1]
+        along[2 + axis] = count
+        taps = np.arange(kernel[axis]) * window.dilations[axis]
+        taps = node.constant(taps.reshape((-1, 1, 1, 1) if axis == 0 else (-1, 1, 1)))
+        place = node.emit(AddOp(taps, reshaped(node, starts, tuple(along))))
+        whole = node.emit(BroadcastToOp(place, full))
+        axes.append(reshaped(node, whole, (1, 1, prod(kernel) * counts[0], counts[1])))
+    return joined(node, axes, 1)
 
 
 CONVERTERS: ConverterTable = {

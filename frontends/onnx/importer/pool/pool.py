@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import window_output
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import (
     AvgPool1DOp,
@@ -20,7 +21,15 @@ from xrelay.dialects.pool.pool import (
     MaxPool2DOp,
     MaxPool3DOp,
 )
-from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
+from xrelay.dialects.tensor.binary import (
+    AddOp,
+    GreaterEqualOp,
+    LessOp,
+    LogicalAndOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+)
 from xrelay.dialects.tensor.indexing import ScatterOp, TakeOp
 from xrelay.dialects.tensor.reduce import ArgmaxOp, MaxOp, MeanOp
 from xrelay.dialects.tensor.transform import WhereOp
@@ -84,7 +93,41 @@ def _places(
     """
     data = node.input(0)
     batch, channels = node.shape_of(data)[:2]
+    inside, rows, numbers = _tables(node, kernel, window, image, counts, by_columns=by_columns)
+    size, windows, parts = prod(image), prod(counts), prod(kernel)
+    lines = reshaped(node, data, (batch * channels, size))
+    found = node.emit(TakeOp(lines, rows, axis=1))
+    found = node.emit(WhereOp(inside, found, node.scalar(_least(node, data), data)))
+    largest = node.emit(ArgmaxOp(found, [2]))  # [images, windows]
+    first = _multiples(node, windows, parts)
+    place = node.emit(AddOp(cast(node, largest, i64), first))
+    chosen = node.emit(TakeOp(reshaped(node, numbers, (windows * parts,)), place))
+    images = reshaped(node, _multiples(node, batch * channels, size), (batch * channels, 1))
+    return reshaped(node, node.emit(AddOp(chosen, images)), (batch, channels, *counts))
+
+
+def _multiples(node: Node, count: int, step: int) -> SSAValue:
+    """The first multiples of a number, from 0 on."""
+    numbers = node.counting(count)
+    return node.emit(MultiplyOp(numbers, node.scalar(step, numbers)))
+
+
+def _tables(
+    node: Node,
+    kernel: Sequence[int],
+    window: Window,
+    image: tuple[int, ...],
+    counts: tuple[int, ...],
+    *,
+    by_columns: bool,
+) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """
+    For each window and each of its places, [windows, places], whether it is in the image, the number of its element, or of the
+    nearest one, and the same as results have it.
+    """
     require_table((*counts, *kernel), "the array of places in windows")
+    if any(map(is_open, (*image, *counts))):
+        return _open_tables(node, kernel, window, image, counts, by_columns=by_columns)
     pads = window.padding(image, kernel)
     starts = [
         np.arange(count) * stride for count, stride in zip(counts, window.strides, strict=True)
@@ -102,23 +145,50 @@ def _places(
     rows = np.ravel_multi_index(np.broadcast_arrays(*within), image)
     order = "F" if by_columns else "C"
     numbers = np.ravel_multi_index(np.broadcast_arrays(*within), image, order=order)
-    size, windows, parts = prod(image), prod(counts), prod(kernel)
-    lines = reshaped(node, data, (batch * channels, size))
-    table = node.constant(rows.reshape(windows, parts).astype(np.int64))
-    found = node.emit(TakeOp(lines, table, axis=1))
-    found = node.emit(
-        WhereOp(
-            node.constant(inside.reshape(1, windows, parts)),
-            found,
-            node.scalar(_least(node, data), data),
+    shape = prod(counts), prod(kernel)
+    tables = inside, rows.astype(np.int64), numbers.astype(np.int64)
+    first, second, third = (node.constant(each.reshape(shape)) for each in tables)
+    return first, second, third
+
+
+def _open_tables(
+    node: Node,
+    kernel: Sequence[int],
+    window: Window,
+    image: tuple[int, ...],
+    counts: tuple[int, ...],
+    *,
+    by_columns: bool,
+) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """The same where lengths are known when the program runs only."""
+    axes, pads = len(kernel), window.padding(image, kernel)
+    rows = numbers = inside = None
+    for axis, (count, length) in enumerate(zip(counts, image, strict=True)):
+        along = [1] * 2 * axes
+        along[axis] = count
+        starts = reshaped(node, _multiples(node, count, window.strides[axis]), tuple(along))
+        taps = np.arange(kernel[axis], dtype=np.int64) * window.dilations[axis] - pads[axis]
+        taps = node.constant(taps.reshape(-1, *[1] * (axes - 1 - axis)))
+        place = node.emit(AddOp(starts, taps))
+        low = node.emit(GreaterEqualOp(place, node.scalar(0, place)))
+        held = node.emit(LogicalAndOp(low, node.emit(LessOp(place, node.scalar(length, place)))))
+        within = node.emit(MaximumOp(place, node.scalar(0, place)))
+        within = node.emit(MinimumOp(within, node.scalar(length - 1, place)))
+        behind = prod(image[:axis]) if by_columns else prod(image[axis + 1 :])
+        row, number = (
+            node.emit(MultiplyOp(within, node.scalar(step, within)))
+            for step in (prod(image[axis + 1 :]), behind)
         )
+        rows = row if rows is None else node.emit(AddOp(rows, row))
+        numbers = number if numbers is None else node.emit(AddOp(numbers, number))
+        inside = held if inside is None else node.emit(LogicalAndOp(inside, held))
+    assert rows is not None and numbers is not None and inside is not None
+    shape = prod(counts), prod(kernel)
+    return (
+        reshaped(node, inside, shape),
+        reshaped(node, rows, shape),
+        reshaped(node, numbers, shape),
     )
-    largest = node.emit(ArgmaxOp(found, [2]))  # [images, windows]
-    first = node.constant(np.arange(windows)[None] * parts)
-    place = node.emit(AddOp(cast(node, largest, i64), first))
-    chosen = node.emit(TakeOp(node.constant(numbers.reshape(-1).astype(np.int64)), place))
-    images = node.constant(np.arange(batch * channels)[:, None] * size)
-    return reshaped(node, node.emit(AddOp(chosen, images)), (batch, channels, *counts))
 
 
 def _least(node: Node, data: SSAValue) -> float:

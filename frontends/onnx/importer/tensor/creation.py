@@ -8,12 +8,15 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_float
+from xrelay.dialects.tensor.binary import AddOp, EqualOp
 from xrelay.dialects.tensor.creation import ArangeOp, OneHotOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import SplitOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.emitting import cast, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
@@ -55,14 +58,21 @@ def eye_like(node: Node) -> SSAValue:
     """EyeLike: ones on a diagonal of a matrix of the shape of the input."""
     data = node.input(0)
     shape = node.shape_of(data)
-    dtype = node.element_dtype(data)
+    element_type = node.element_type(data)
     if node.has_attribute("dtype"):
         code = node.integer("dtype", TensorProto.FLOAT)
-        dtype = dtype_of(element_type_of(code, "attribute 'dtype'"))
+        element_type = element_type_of(code, "attribute 'dtype'")
+    dtype = dtype_of(element_type)
     if len(shape) != 2:
         raise OnnxImportError(f"its input has the shape {list(shape)}, expected a matrix")
+    diagonal = node.integer("k", 0)
+    if any(map(is_open, shape)):
+        rows, columns = (node.counting(length) for length in shape)
+        places = node.emit(AddOp(rows, node.scalar(diagonal, rows)))
+        ones = node.emit(EqualOp(node.emit(ExpandDimsOp(places, 1)), columns))
+        return cast(node, ones, element_type)
     require_table(shape, "the result", dtype.itemsize)
-    return node.constant(np.eye(*shape, k=node.integer("k", 0), dtype=dtype))
+    return node.constant(np.eye(*shape, k=diagonal, dtype=dtype))
 
 
 def constant_of_shape(node: Node) -> SSAValue:

@@ -32,7 +32,7 @@ def determinant(node: Node) -> SSAValue:
         raise UnsupportedNode(f"its matrices have {rows} rows, supported are {MOST_ROWS}")
     one = node.scalar(1, data)
     rest = reshaped(node, data, (count, rows, rows))
-    result = node.constant(np.ones(count, node.element_dtype(data)))
+    result = node.filled(np.ones((), node.element_dtype(data)), (count,))
     for _ in range(rows):
         rest, factor = _eliminated(node, rest, one)
         result = node.emit(MultiplyOp(result, factor))

@@ -33,7 +33,7 @@ from xrelay.dialects.tensor.unary import CastOp, FloorOp
 from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import require_image
-from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
+from xrelay.frontends.onnx.importer.emitting import quotient, require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 
@@ -213,8 +213,8 @@ def _neighbours(
 
 def _normalized(node: Node, place: SSAValue, length: int) -> SSAValue:
     """Coordinates as those of grids without `align_corners`: -1 and 1 are the ends of the axis."""
-    scaled = node.emit(MultiplyOp(place, node.scalar(2 / length, place)))
-    return node.emit(AddOp(scaled, node.scalar(1 / length - 1, place)))
+    scaled = node.emit(MultiplyOp(place, quotient(node, 2, length, place)))
+    return node.emit(AddOp(scaled, quotient(node, 1 - length, length, place)))
 
 
 def max_roi_pool(node: Node) -> SSAValue:
