@@ -1,0 +1,327 @@
+"""
+Operators whose lengths are open: one program serves all lengths, and computes what onnxruntime does. What several share is
+tested in test_many_lengths.py, between pages that fault on access.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
+from onnx_models import model_of
+
+import xrelay
+from xrelay.interpreters.arrays import Array
+from xrelay.runtime.dynamic import DynamicModel
+
+Random = np.random.Generator
+Sizes = Mapping[str, int]
+Make = Callable[[Random, Sizes, Sequence[int]], Array]
+"""An input of some shape, made at some lengths."""
+
+
+def reals(random: Random, sizes: Sizes, shape: Sequence[int]) -> Array:
+    """Numbers around 0."""
+    return random.standard_normal(shape, np.float32)
+
+
+def parts(random: Random, sizes: Sizes, shape: Sequence[int]) -> Array:
+    """Numbers between 0 and 1."""
+    return random.random(shape, np.float32)
+
+
+def boxes(random: Random, sizes: Sizes, shape: Sequence[int]) -> Array:
+    """Two corners of each box."""
+    first = random.uniform(0, 50, (*shape[:-1], 2))
+    last = first + random.uniform(1, 30, first.shape)
+    return np.concatenate([first, last], -1).astype(np.float32)
+
+
+def below(limit: str | int, dtype: type = np.int64) -> Make:
+    """Whole numbers that are not negative, below a length."""
+
+    def make(random: Random, sizes: Sizes, shape: Sequence[int]) -> Array:
+        return random.integers(0, sizes.get(str(limit), limit), shape, dtype)
+
+    return make
+
+
+def counts(limit: str) -> Make:
+    """Whole numbers from 1 to a length."""
+    return lambda random, sizes, shape: random.integers(1, sizes[limit] + 1, shape, np.int32)
+
+
+def leading(random: Random, sizes: Sizes, shape: Sequence[int]) -> Array:
+    """A mask of tokens: the first ones of each row count."""
+    lengths = random.integers(1, shape[-1] + 1, (*shape[:-1], 1))
+    return (np.arange(shape[-1]) < lengths).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, how its inputs are made where they are no reals, and lengths."""
+
+    model: ModelProto
+    inputs: Mapping[str, Make]
+    sizes: Sequence[Sizes]
+
+
+def sizes(names: str, *lengths: tuple[int, ...]) -> list[dict[str, int]]:
+    """Lengths by their names."""
+    return [dict(zip(names.split(), each, strict=True)) for each in lengths]
+
+
+IMAGES = sizes("b h w", (2, 20, 30), (3, 9, 8), (2, 17, 33), (4, 18, 31), (2, 19, 32))
+ROWS = sizes("b n", (2, 20), (3, 33), (2, 100), (4, 7), (2, 5000), (3, 15), (2, 16), (2, 17))
+
+
+def at_opset(version: int, model: ModelProto) -> ModelProto:
+    """A model, in an operator set of ONNX."""
+    model.opset_import[0].version = version
+    return model
+
+
+def top(k: str, results: str) -> str:
+    """A graph with TopK, whose number of elements is computed first."""
+    return f"(float[b, n] x) => (float[b, {results}] y, int64[b, {results}] i) {{ {k} y, i = TopK (x, k) }}"
+
+
+CASES: dict[str, Case] = {
+    name: Case(at_opset(opset, model_of(f"model {text}", **weights)), inputs, lengths)
+    for name, (text, inputs, lengths, opset, weights) in {
+        "topk": (top("k = Constant <value_ints = [5]> ()", "5"), {}, ROWS, 20, {}),
+        "topk of all": (top("k = Shape <start = 1> (x)", "n"), {}, ROWS, 20, {}),
+        "topk of at most a thousand": (
+            top(
+                "s = Shape <start = 1> (x) h = Constant <value_ints = [1000]> () k = Min(s, h)", "m"
+            ),
+            *({}, ROWS, 20, {}),
+        ),
+        "topk along another axis": (
+            """(int64[b, n, w] x) => (int64[b, 3, w] y, int64[b, 3, w] i) {
+                k = Constant <value_ints = [3]> ()
+                y, i = TopK <axis = 1, largest = 0> (x, k)
+            }""",
+            {"x": below(9)},
+            sizes("b n w", (2, 20, 3), (3, 33, 17), (4, 7, 9), (2, 500, 6), (3, 3, 4)),
+            *(20, {}),
+        ),
+        "unique": (
+            "(int64[n] x) => (int64[m] y, int64[m] i, int64[n] v, int64[m] c) { y, i, v, c = Unique <sorted = 0> (x) }",
+            {"x": below(9)},
+            sizes("n", (20,), (33,), (7,), (2,), (200,)),
+            *(20, {}),
+        ),
+        "suppression": (
+            """(float[b, n, 4] x, float[b, 3, n] s) => (int64[k, 3] y) {
+                most = Constant <value_ints = [10]> ()
+                threshold = Constant <value_floats = [0.5]> ()
+                least = Constant <value_floats = [0.1]> ()
+                y = NonMaxSuppression (x, s, most, threshold, least)
+            }""",
+            {"x": boxes, "s": parts},
+            sizes("b n", (2, 20), (3, 33), (2, 100), (4, 7), (2, 2)),
+            *(20, {}),
+        ),
+        "regions": (
+            """(float[2, 4, h, w] x, float[n, 4] r, int64[n] i) => (float[n, 4, 3, 5] y, float[n, 4, 3, 5] z, float[n, 4, 2, 2] m) {
+                y = RoiAlign <output_height = 3, output_width = 5, sampling_ratio = 2, spatial_scale = 0.25> (x, r, i)
+                z = RoiAlign <output_height = 3, output_width = 5, coordinate_transformation_mode = "output_half_pixel"> (x, r, i)
+                m = RoiAlign <output_height = 2, output_width = 2, sampling_ratio = 1, mode = "max"> (x, r, i)
+            }""",
+            {"r": boxes, "i": below(2)},
+            sizes("h w n", (20, 30, 5), (33, 17, 9), (9, 12, 40), (25, 25, 2)),
+            *(16, {}),
+        ),
+        "places of the largest": (
+            """(float[b, 3, h, w] x) => (float[b, 3, p, q] y, int64[b, 3, p, q] i, float[b, 3, r, s] z, int64[b, 3, r, s] j) {
+                y, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)
+                z, j = MaxPool <kernel_shape = [3, 3], strides = [2, 1], pads = [1, 0, 1, 2]> (x)
+            }""",
+            *({}, IMAGES, 20, {}),
+        ),
+        "pools": (
+            """(float[b, 3, h, w] x) => (float[b, 3, p, q] y, float[b, 3, r, s] z, float[b, 3, t, u] a, float[b, 3, k, l] c) {
+                y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x)
+                z = AveragePool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x)
+                a = MaxPool <kernel_shape = [3, 5], strides = [1, 3], auto_pad = "SAME_UPPER"> (x)
+                c = AveragePool <kernel_shape = [3, 3], strides = [3, 3], pads = [0, 1, 1, 0], count_include_pad = 1> (x)
+            }""",
+            *({}, IMAGES, 20, {}),
+        ),
+        "determinants": (
+            "(float[b, n, 3, 3] x) => (float[b, n] y) { y = Det (x) }",
+            *({}, sizes("b n", (2, 5), (3, 2), (2, 17)), 20, {}),
+        ),
+        "ones on a diagonal": (
+            "(float[n, m] x) => (float[n, m] y) { e = EyeLike <k = 1> (x) y = Add(x, e) }",
+            *({}, sizes("n m", (20, 20), (3, 17), (33, 5)), 20, {}),
+        ),
+        "deformed windows": (
+            """(float[b, 4, h, w] x, float[b, 18, h, w] o) => (float[b, 6, h, w] y) {
+                y = DeformConv <pads = [1, 1, 1, 1], kernel_shape = [3, 3]> (x, k, o)
+            }""",
+            *({}, IMAGES[:3], 20, {"k": (6, 4, 3, 3)}),
+        ),
+        "grids": (
+            """(float[b, 2, 3] t, float[b, 3, h, w] x) => (float[b, h, w, 2] y, float[b, h, w, 2] z) {
+                s = Shape(x)
+                y = AffineGrid(t, s)
+                z = AffineGrid <align_corners = 1> (t, s)
+            }""",
+            *({}, IMAGES[:3], 20, {}),
+        ),
+        "losses": (
+            "(float[b, 5, n] x, int64[b, n] t) => (float l) { l = SoftmaxCrossEntropyLoss(x, t) }",
+            {"t": below(5)},
+            sizes("b n", (2, 20), (3, 9), (2, 17)),
+            *(20, {}),
+        ),
+        "attention": (
+            """(float[b, s, 16] q, float[b, t, 16] k, float[b, t, 16] v) => (float[b, s, 16] y) {
+                y = Attention <q_num_heads = 4, kv_num_heads = 4, is_causal = 1> (q, k, v)
+            }""",
+            *({}, sizes("b s t", (2, 5, 9), (3, 9, 9), (2, 17, 33), (4, 4, 4)), 23, {}),
+        ),
+    }.items()
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A node of com.microsoft: the shapes of its inputs, None for absent ones, and how they are made."""
+
+    op: str
+    shapes: Sequence[tuple[str | int, ...] | None]
+    attributes: Mapping[str, int]
+    inputs: Mapping[int, Make]
+    outputs: int = 1
+
+
+STATES = ("b", "s", 8)
+TOKENS = sizes("b s t past keys", (2, 5, 7, 3, 8), (3, 9, 4, 20, 29), (4, 16, 16, 16, 32))
+GROUPED: Sequence[tuple[str | int, ...]] = (
+    *((1, "s", 64), (1, "s", 32), (1, "s", 32), (1, 2, "past", 16), (1, 2, "past", 16)),
+    *((1,), (), (99, 8), (99, 8)),
+)
+PLACES: Mapping[int, Make] = {
+    5: lambda random, sizes, shape: np.full(shape, sizes["keys"] - 1, np.int32),
+    6: lambda random, sizes, shape: np.full(shape, sizes["keys"], np.int32),
+}
+MICROSOFT: dict[str, Written] = {
+    "heads of one product": Written("Attention", [STATES, (8, 24), (24,)], {"num_heads": 2}, {}),
+    "a mask of tokens": Written(
+        "Attention", [STATES, (8, 24), (24,), ("b", "s")], {"num_heads": 2}, {3: leading}
+    ),
+    "numbers of tokens": Written(
+        "Attention", [STATES, (8, 24), (24,), ("b",)], {"num_heads": 2}, {3: counts("s")}
+    ),
+    "a past": Written(
+        "Attention",
+        [STATES, (8, 24), (24,), None, (2, "b", 2, "past", 4)],
+        {"num_heads": 2, "unidirectional": 1},
+        {},
+        2,
+    ),
+    "heads": Written(
+        "MultiHeadAttention",
+        [STATES, ("b", "t", 8), ("b", "t", 8), (24,), ("b", "t")],
+        {"num_heads": 2},
+        {4: leading},
+    ),
+    "heads with a past": Written(
+        "MultiHeadAttention",
+        [
+            *(STATES, STATES, STATES, None, None, (1, 2, "s", "keys")),
+            *(("b", 2, "past", 4), ("b", 2, "past", 4)),
+        ],
+        {"num_heads": 2},
+        {},
+        3,
+    ),
+    "groups": Written(
+        "GroupQueryAttention",
+        GROUPED,
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1},
+        PLACES,
+        3,
+    ),
+    "groups, near keys": Written(
+        "GroupQueryAttention",
+        GROUPED,
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "local_window_size": 3},
+        PLACES,
+        3,
+    ),
+    "angles": Written(
+        "RotaryEmbedding", [("b", 2, "s", 8), (1,), (60, 4), (60, 4)], {}, {1: below(9)}
+    ),
+    "embeddings": Written(
+        "EmbedLayerNormalization",
+        [("b", "s"), ("b", "s"), (5, 8), (64, 8), (2, 8), (8,), (8,), ("b", "s")],
+        {},
+        {0: below(5, np.int32), 1: below(2, np.int32), 7: leading},
+        2,
+    ),
+}
+
+
+def written_case(written: Written) -> Case:
+    """A model of one node, the reals of which that have no open length are constants."""
+    random, made = np.random.default_rng(0), dict[str, Make]()
+    names, inputs, constants = list[str](), list[ValueInfoProto](), list[Array]()
+    for index, shape in enumerate(written.shapes):
+        names.append("" if shape is None else f"in{index}")
+        if shape is None:
+            continue
+        make = written.inputs.get(index, reals)
+        lengths = [each for each in shape if isinstance(each, int)]
+        if make is reals and len(lengths) == len(shape):
+            constants.append(numpy_helper.from_array(reals(random, {}, lengths), names[-1]))
+            continue
+        made[names[-1]] = make
+        dtype = make(random, TOKENS[0], [2] * len(shape)).dtype
+        code = helper.np_dtype_to_tensor_dtype(dtype)
+        inputs.append(helper.make_tensor_value_info(names[-1], code, shape))
+    outputs = [f"out{i}" for i in range(written.outputs)]
+    node = helper.make_node(
+        written.op, names, outputs, domain="com.microsoft", **written.attributes
+    )
+    results = [ValueInfoProto(name=name) for name in outputs]
+    graph = helper.make_graph([node], "graph", inputs, results, constants)
+    domains = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return Case(helper.make_model(graph, opset_imports=domains, ir_version=9), made, TOKENS)
+
+
+def check(case: Case) -> None:
+    """One program gives what onnxruntime gives at all lengths."""
+    random = np.random.default_rng(1)
+    oracle = onnxruntime.InferenceSession(case.model.SerializeToString())
+    model = xrelay.compile(case.model, cache=False)
+    assert isinstance(model, DynamicModel)
+    constants = {each.name for each in case.model.graph.initializer}
+    for lengths in case.sizes:
+        given: dict[str, Array] = {}
+        for value in case.model.graph.input:
+            if value.name in constants:
+                continue
+            dims = value.type.tensor_type.shape.dim
+            shape = [lengths.get(dim.dim_param, dim.dim_value) for dim in dims]
+            given[value.name] = case.inputs.get(value.name, reals)(random, lengths, shape)
+        for found, wanted in zip(model.run(given).values(), oracle.run(None, given), strict=True):
+            assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+            np.testing.assert_allclose(found, wanted, 1e-4, 1e-4, err_msg=str(lengths))
+    conditions = {each.conditions for each in model.specialisations}
+    assert len(conditions) == 1 and None not in conditions
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_program_serves_all_lengths(name: str) -> None:
+    check(CASES[name])
+
+
+@pytest.mark.parametrize("name", MICROSOFT)
+def test_one_program_serves_all_lengths_of_com_microsoft(name: str) -> None:
+    check(written_case(MICROSOFT[name]))
