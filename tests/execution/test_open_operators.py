@@ -173,6 +173,14 @@ CASES: dict[str, Case] = {
             }""",
             *({}, IMAGES[:3], 20, {}),
         ),
+        "caches": (
+            """(float[b, 2, n, 4] x, float[b, 2, m, 4] u, int64[b] w) => (float[b, 2, n, 4] y) {
+                y = TensorScatter <mode = "circular"> (x, u, w)
+            }""",
+            {"w": below("n")},
+            sizes("b n m", (2, 20, 3), (3, 9, 9), (4, 33, 5)),
+            *(24, {}),
+        ),
         "losses": (
             "(float[b, 5, n] x, int64[b, n] t) => (float l) { l = SoftmaxCrossEntropyLoss(x, t) }",
             {"t": below(5)},

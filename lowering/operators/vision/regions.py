@@ -31,6 +31,7 @@ from xrelay.lowering.math.interpolation import (
     Tap,
     blended,
     clamped,
+    extent,
     floor,
     raw_taps,
     real,
@@ -101,7 +102,7 @@ class _Samples:
         counts: list[Index] = []
         for axis, (start, end) in zip(spatial, region.edges, strict=True):
             v = Lanes.of(b, start)
-            size = v.div(v.at_least(v.sub(end, start), 1.0), v.number(float(shape[axis])))
+            size = v.div(v.at_least(v.sub(end, start), 1.0), extent(v, shape[axis]))
             counts.append(ratio if ratio > 0 else convert(b, _ceil(b, size), REAL, INDEX))
             firsts.append(v.add(start, v.mul(real(b, coords[axis]), size)))
             sizes.append(size)
@@ -116,9 +117,9 @@ class _Samples:
         c = v.add(self.firsts[i], v.div(moved, real(b, self.counts[i])))
         outside = b.either(
             b.compare_floats(c, "olt", v.number(-1.0)),
-            b.compare_floats(v.number(float(length)), "olt", c),
+            b.compare_floats(extent(v, length), "olt", c),
         )
-        c = v.at_most(v.at_least(c, 0.0), length - 1.0)
+        c = v.at_most(v.at_least(c, 0.0), extent(v, length - 1))
         return taps(b, raw_taps(b, c, length, LINEAR), length, kind), outside
 
 
@@ -184,11 +185,11 @@ def _roi_pool(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             start, end = map(a.round_half_away, edges)
             v, number = Lanes.of(b, start), real(b, coords[axis])
             size = v.add(v.sub(end, start), v.number(1.0))
-            size = v.div(v.at_least(size, 1.0), v.number(float(shape[axis])))
+            size = v.div(v.at_least(size, 1.0), extent(v, shape[axis]))
             first = floor(b, v.add(v.mul(number, size), v.number(EPSILON)))
             after = v.mul(v.add(number, v.number(1.0)), size)
             last = _ceil(b, v.sub(after, v.number(EPSILON)))
-            length = float(data.shape[axis])
+            length = extent(v, data.shape[axis])
             ranges.append(
                 [
                     convert(b, v.at_most(v.at_least(v.add(e, start), 0.0), length), REAL, INDEX)

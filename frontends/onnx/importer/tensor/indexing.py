@@ -19,7 +19,7 @@ from xrelay.dialects.tensor.indexing import (
     TakeOp,
 )
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, TransposeOp, WhereOp
+from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
@@ -196,9 +196,11 @@ def tensor_scatter(node: Node) -> SSAValue:
     new = node.shape_of(update)
     if mode not in ("linear", "circular") or axis == 0:
         raise OnnxImportError(f"'mode' is \"{mode}\" and 'axis' {axis} of the shape {list(shape)}")
-    require_table((2, shape[0], new[axis]), "the array of coordinates of the slices")
-    batch, places = np.indices((shape[0], new[axis]))
-    rows = node.constant(places)
+    whole = shape[0], new[axis]
+    require_table((2, *whole), "the array of coordinates of the slices")
+    numbers = node.emit(ExpandDimsOp(node.counting(shape[0]), 1))
+    batch = node.emit(BroadcastToOp(numbers, whole))
+    rows = node.emit(BroadcastToOp(node.counting(new[axis]), whole))
     if node.has_input(2):
         start = node.shaped(2, "write_indices", (shape[0],))
         if mode == "linear":
@@ -207,7 +209,7 @@ def tensor_scatter(node: Node) -> SSAValue:
         rows = node.emit(AddOp(rows, node.emit(ExpandDimsOp(start, 1))))
     if mode == "circular":
         rows = node.emit(FloorModOp(rows, node.scalar(shape[axis], rows)))
-    parts = [node.constant(batch[None]), node.emit(ExpandDimsOp(rows, 0))]
+    parts = [node.emit(ExpandDimsOp(each, 0)) for each in (batch, rows)]
     coordinates = node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=0))
     order = [0, axis, *(each for each in range(1, len(shape)) if each != axis)]
     cache, update = (node.emit(TransposeOp(value, order)) for value in (cache, update))
