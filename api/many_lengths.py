@@ -178,6 +178,16 @@ class Opener(Generic[T]):
                 if each in scope.asked:
                     self.numbers[scope.symbols[each]] = reason
 
+    def lengths(self, shapes: Mapping[str, Known]) -> dict[str, int]:
+        """The open lengths of some shapes, by their names."""
+        return {
+            name: length
+            for spec in self._inputs
+            if not isinstance(shape := shapes[spec.name], InputValue)
+            for axis, length in enumerate(shape)
+            if (name := spec.length_name(axis)) is not None
+        }
+
     def _opened_capacities(
         self, layouts: Layouts, scope: Scope, numbers: Container[str]
     ) -> Layouts:
@@ -268,4 +278,10 @@ class ManyLengths:
             # The message is that about numbers, which the caller compiles next.
             logger.info("no program for many lengths: %s", error)
             return None
-        return None if made is None else made[0]
+        if made is None:
+            return None
+        model = made[0]
+        assert model.signature.lengths is not None
+        known = model.signature.lengths.with_numbers(self._opener.lengths(shapes))
+        model.signature = replace(model.signature, lengths=known)
+        return model

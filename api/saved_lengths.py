@@ -263,9 +263,7 @@ class _Saving:
         opened = self.opener.program(shapes)
         made = self.compiled(shapes) if opened is None else opened[0]
         stated = lengths_of(made.signature)
-        numbers = [name for name in lengths if name not in stated.symbols]
-        conditions = (*stated.conditions, *(f"{name} == {lengths[name]}" for name in numbers))
-        signature = replace(made.signature, lengths=replace(stated, conditions=conditions))
+        signature = replace(made.signature, lengths=stated.with_numbers(lengths))
         self.made.append(replace(made, signature=signature))
         self.lengths.append(lengths)
 

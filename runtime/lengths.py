@@ -14,7 +14,7 @@ lengths for which they hold: its code reads what depends on the lengths from a t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import prod
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeAlias, cast
@@ -67,6 +67,13 @@ class OpenLengths:
     """The shapes of inputs and outputs, for people."""
     workspace_text: str = ""
     """The bytes of the workspace, for people."""
+
+    def with_numbers(self, lengths: Mapping[str, int]) -> OpenLengths:
+        """The same, whose conditions tell which of some lengths, by their names, are numbers in the program."""
+        numbers = (
+            f"{name} == {length}" for name, length in lengths.items() if name not in self.symbols
+        )
+        return replace(self, conditions=(*self.conditions, *numbers))
 
     def to_data(self) -> dict[str, object]:
         """As JSON has it."""

@@ -51,8 +51,9 @@ class OpenReading:
     @property
     def conditions(self) -> tuple[str, ...]:
         """Under which the program serves."""
-        numbers = [f"{name} == {self.at[name]}" for name in self.numbers]
-        return (*(() if self.lengths is None else self.lengths.conditions), *numbers)
+        if self.lengths is not None:
+            return self.lengths.with_numbers(self.at).conditions
+        return tuple(f"{name} == {self.at[name]}" for name in self.numbers)
 
 
 @dataclass(frozen=True)
