@@ -78,8 +78,9 @@ ROWS = sizes("b n", (2, 20), (3, 33), (2, 100), (4, 7), (2, 5000), (3, 15), (2, 
 
 
 def at_opset(version: int, model: ModelProto) -> ModelProto:
-    """A model, in an operator set of ONNX."""
+    """A model, in an operator set of ONNX, with a zero point of bytes."""
     model.opset_import[0].version = version
+    model.graph.initializer.append(numpy_helper.from_array(np.array(117, np.uint8), "zero"))
     return model
 
 
@@ -150,6 +151,18 @@ CASES: dict[str, Case] = {
                 c = AveragePool <kernel_shape = [3, 3], strides = [3, 3], pads = [0, 1, 1, 0], count_include_pad = 1> (x)
             }""",
             *({}, IMAGES, 20, {}),
+        ),
+        "means of bytes": (
+            """(float[b, 4, h, w] x) => (float[b, 4, 1, 1] y) {
+                scale = Constant <value_float = 0.05> ()
+                other = Constant <value_float = 0.0123> ()
+                q = QuantizeLinear(x, scale, zero)
+                d = DequantizeLinear(q, scale, zero)
+                m = GlobalAveragePool(d)
+                r = QuantizeLinear(m, other, zero)
+                y = DequantizeLinear(r, other, zero)
+            }""",
+            *({}, IMAGES, 17, {}),
         ),
         "determinants": (
             "(float[b, n, 3, 3] x) => (float[b, n] y) { y = Det (x) }",

@@ -12,10 +12,11 @@ import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp
 from xrelay.dialects.qnn.parameters import BYTES
 from xrelay.dialects.qnn.products import QnnConv2DOp
-from xrelay.dialects.shapes import shape_of
+from xrelay.dialects.shapes import same_shape, shape_of
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reduce import MeanOp, SumOp
 from xrelay.transforms.rules.emitting import cast
@@ -40,7 +41,7 @@ def sums_of_means(
     if isinstance(op, GlobalAvgPool2DOp):
         return _sums(data, (2, 3), keepdims=True, site=site)
     _require_equal_counts(op)
-    if op.pool_size.get_values() == shape_of(op.data)[2:] and not any(op.pads):
+    if same_shape(op.pool_size.get_values(), shape_of(op.data)[2:]) and not any(op.pads):
         return _sums(data, (2, 3), keepdims=True, site=site)
     return _window_sums(op, data, site)
 
@@ -49,6 +50,8 @@ def _sums(data: Quantized, axes: tuple[int, ...], *, keepdims: bool, site: Site)
     """The sums along some axes."""
     emit, kind, shape = site.emit, data.affine, shape_of(data.value)
     count = prod(shape[axis] for axis in axes)
+    if is_open(count):
+        raise Kept("a mean of a number of elements that is not known, of which the scale is a part")
     if not 0 < count < MOST_ELEMENTS:
         raise Kept(f"a mean of {count} elements")
     total = emit(SumOp(cast(emit, data.value, i32), axes, keepdims=keepdims))
