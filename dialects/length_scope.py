@@ -176,7 +176,8 @@ class Scope:
             return whole
         if len(by) == 1 and not by[0][0]:
             return total(whole, self._divide_by_number(rest, by[0][1]))
-        return total(whole, self._atom("div", rest, by))
+        low, high = quotient_bounds(self.bounds(rest), self.bounds(by))
+        return total(whole, number(int(low)) if low == high else self._atom("div", rest, by))
 
     def _divide_by_number(self, value: Polynomial, by: int) -> Polynomial:
         """The same for a number that does not divide any of the factors."""

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.lengths import is_open
-from xrelay.dialects.shapes import normalize_axes, require_one_of
+from xrelay.dialects.shapes import MOST_ELEMENTS, normalize_axes, require_one_of
 
 SLICE_TO_END = "end"
 SLICE_BY_SIZE = "size"
@@ -82,9 +82,13 @@ def _taken(first: int, last: int, step: int, dim: int) -> Slice:
     # Beyond the axis an index is the first or the last one, or that before or behind it. Which it is
     # becomes a condition: sizes that follow are sums then, which can be equal to others.
     low, high = (0, dim) if step > 0 else (-1, dim - 1)
-    start, stop = (
-        max(index + dim, low) if index < 0 else min(index, high) for index in (first, last)
-    )
+
+    def place(index: int) -> int:
+        if not is_open(index) and not -MOST_ELEMENTS < index < MOST_ELEMENTS:
+            return low if index < 0 else high
+        return max(index + dim, low) if index < 0 else min(index, high)
+
+    start, stop = place(first), place(last)
     distance = stop - start if step > 0 else start - stop
     return Slice(start, step, max((distance + abs(step) - 1) // abs(step), 0))
 

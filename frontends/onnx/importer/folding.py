@@ -9,6 +9,7 @@ the pass `fold-constant` finds them; they are computed here only when a converte
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -69,14 +70,14 @@ class Folding:
             return self._of_lengths(op) if any(map(_has_lengths, op.operands)) else None
         return self._run(op, values)
 
-    def _of_lengths(self, op: RelayOp) -> Array | None:
+    def _of_lengths(self, op: RelayOp) -> Array | tuple[Array, ...] | None:
         """What `op` computes of constants some of which hold lengths; None where it is no arithmetic on shapes."""
         values = [_with_lengths(operand) for operand in op.operands]
         if any(value is None for value in values):
             return None
         found = computed(op, values, self._run)
         type_ = op.results[0].type
-        if found is None or has_lengths(found) or not is_tensor_type(type_):
+        if not isinstance(found, np.ndarray) or has_lengths(found) or not is_tensor_type(type_):
             return found
         return found.astype(dtype_of(type_.element_type))
 

@@ -9,7 +9,8 @@ Mul, Concat, and constants instead.
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from operator import add, eq, ge, gt, le, lt, mod, mul, ne, neg, sub
+from math import prod
+from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, ne, neg, sub
 from typing import Any, cast
 
 import numpy as np
@@ -30,7 +31,9 @@ MOVES = (
     reshape.SqueezeOp,
     transform.BroadcastToOp,
     transform.ConcatenateOp,
+    transform.SplitOp,
     transform.StridedSliceOp,
+    transform.TransposeOp,
 )
 """Operators that only move elements, those of their first operand, or of the tensors in it."""
 BINARY: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
@@ -48,8 +51,24 @@ COMPARISONS: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
     binary.GreaterOp: gt,
     binary.GreaterEqualOp: ge,
 }
-QUOTIENTS = (binary.DivideOp, binary.FloorDivideOp, binary.TruncDivideOp)
-REMAINDERS = (binary.ModOp, binary.FloorModOp, binary.TruncModOp)
+ROUNDED_DOWN: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
+    binary.FloorDivideOp: floordiv,
+    binary.FloorModOp: mod,
+}
+"""Quotients and remainders by what is positive."""
+ROUNDED_TOWARDS_ZERO: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
+    binary.DivideOp: floordiv,
+    binary.TruncDivideOp: floordiv,
+    binary.ModOp: mod,
+    binary.TruncModOp: mod,
+}
+"""The same of what is not negative."""
+REDUCTIONS: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
+    reductions.ProdOp: mul,
+    reductions.SumOp: add,
+    reductions.MaxOp: larger,
+    reductions.MinOp: smaller,
+}
 
 
 def has_lengths(array: object) -> bool:
@@ -76,7 +95,7 @@ def lengths_of(op: object) -> Array | None:
 
 def computed(
     op: RelayOp, values: Sequence[Any], run: Callable[[RelayOp, list[Any]], Any]
-) -> Array | None:
+) -> Array | tuple[Array, ...] | None:
     """
     What an operator makes of values that are known but for lengths, of which there are some; None where that is no
     arithmetic on shapes. `run` interprets an operator.
@@ -100,12 +119,13 @@ def computed(
         return _each(BINARY[type(op)], operands)
     if isinstance(op, unary.NegativeOp):
         return _each(neg, operands)
-    if isinstance(op, QUOTIENTS) and _divides(operands):
-        return _each(_quotient, operands)
-    if isinstance(op, REMAINDERS) and _divides(operands):
-        return _each(mod, operands)
-    if isinstance(op, reductions.ProdOp) and not type_.get_shape():
-        return number_array([reduce(mul, operands[0].reshape(-1), 1)], ())
+    if type(op) in ROUNDED_DOWN and _are_positive(operands[1]):
+        return _each(ROUNDED_DOWN[type(op)], operands)
+    if type(op) in ROUNDED_TOWARDS_ZERO and _are_positive(operands[1]) and (operands[0] >= 0).all():
+        return _each(ROUNDED_TOWARDS_ZERO[type(op)], operands)
+    if type(op) in REDUCTIONS and operands[0].size and prod(type_.get_shape()) == 1:
+        numbers = map(_number, operands[0].reshape(-1))
+        return number_array([_wrapped(reduce(REDUCTIONS[type(op)], numbers))], type_.get_shape())
     return _as_integers(op, operands)
 
 
@@ -136,14 +156,8 @@ def _wrapped(number: Any) -> Any:
     return (number + 2**63) % 2**64 - 2**63 if type(number) is int else number
 
 
-def _divides(operands: Sequence[Array]) -> bool:
-    """Whether a quotient is rounded alike in all operators, and there is one."""
-    numbers, divisors = operands
-    return bool((numbers >= 0).all()) and bool((divisors > 0).all())
-
-
-def _quotient(lhs: int, rhs: int) -> int:
-    return lhs // rhs
+def _are_positive(divisors: Array) -> bool:
+    return bool((divisors > 0).all())
 
 
 def _number(element: Any) -> Any:
@@ -153,7 +167,7 @@ def _number(element: Any) -> Any:
 
 def _moved(
     op: RelayOp, values: Sequence[Any], run: Callable[[RelayOp, list[Any]], Any]
-) -> Array | None:
+) -> Array | tuple[Array, ...] | None:
     """Moves the numbers of the elements, and looks up which they are."""
     data, *others = values
     if any(map(has_lengths, others)):
@@ -165,5 +179,9 @@ def _moved(
     for part in parts:
         places.append(np.arange(first, first + part.size).reshape(part.shape))
         first += part.size
-    moved = cast(Array, run(op, [tuple(places) if isinstance(data, tuple) else places[0], *others]))
-    return number_array([_number(elements[place]) for place in moved.reshape(-1)], moved.shape)
+    moved = run(op, [tuple(places) if isinstance(data, tuple) else places[0], *others])
+    found = tuple(
+        number_array([_number(elements[place]) for place in each.reshape(-1)], each.shape)
+        for each in (cast(tuple[Array, ...], moved) if isinstance(moved, tuple) else (moved,))
+    )
+    return found if isinstance(moved, tuple) else found[0]
