@@ -78,9 +78,13 @@ ROWS = sizes("b n", (2, 20), (3, 33), (2, 100), (4, 7), (2, 5000), (3, 15), (2, 
 
 
 def at_opset(version: int, model: ModelProto) -> ModelProto:
-    """A model, in an operator set of ONNX, with a zero point of bytes."""
+    """A model, in an operator set of ONNX, with a zero point of bytes, and places in lists."""
     model.opset_import[0].version = version
-    model.graph.initializer.append(numpy_helper.from_array(np.array(117, np.uint8), "zero"))
+    constants = {"zero": np.array(117, np.uint8)}
+    constants |= {name: np.array([i]) for i, name in enumerate(("nought", "one", "two"))}
+    used = {name for node in model.graph.node for name in node.input}
+    for name in sorted(constants.keys() & used):
+        model.graph.initializer.append(numpy_helper.from_array(constants[name], name))
     return model
 
 
@@ -161,6 +165,56 @@ CASES: dict[str, Case] = {
                 m = GlobalAveragePool(d)
                 r = QuantizeLinear(m, other, zero)
                 y = DequantizeLinear(r, other, zero)
+            }""",
+            *({}, IMAGES, 17, {}),
+        ),
+        "sizes in floating point": (
+            """(float[b, 3, h, w] x) => (float[b, 3, p, q] y, float[b, 3, r, q] z) {
+                factors = Constant <value_floats = [0.7, 1.3]> ()
+                three = Constant <value_float = 3.0> ()
+                lengths = Shape <start = 2, end = 4> (x)
+                outer = Shape <start = 0, end = 2> (x)
+                reals = Cast <to = 1> (lengths)
+                products = Mul (reals, factors)
+                down = Floor (products)
+                whole = Cast <to = 7> (down)
+                size = Concat <axis = 0> (outer, whole)
+                y = Resize <mode = "linear"> (x, , , size)
+                thirds = Div (reals, three)
+                up = Ceil (thirds)
+                height = Slice (up, nought, one)
+                width = Slice (down, one, two)
+                both = Concat <axis = 0> (height, width)
+                others = Cast <to = 7> (both)
+                other_size = Concat <axis = 0> (outer, others)
+                z = Resize <mode = "nearest"> (x, , , other_size)
+            }""",
+            *({}, IMAGES, 17, {}),
+        ),
+        "turned and rolled": (
+            """(float[b, 3, h, w] x) => (float[b, 3, h, w] y, float[b, 3, h, w] z) {
+                three = Constant <value_ints = [3]> ()
+                back = Constant <value_ints = [-1]> ()
+                far = Constant <value_ints = [-9223372036854775807]> ()
+                y = Slice (x, back, far, three, back)
+                width = Shape <start = 3> (x)
+                places = Constant <value_ints = [-5]> ()
+                first = Mod (places, width)
+                head = Slice (x, nought, first, three)
+                tail = Slice (x, first, width, three)
+                z = Concat <axis = 3> (tail, head)
+            }""",
+            *({}, IMAGES, 17, {}),
+        ),
+        "shapes in parts": (
+            """(float[b, 3, h, w] x) => (float[b, n, 3] y) {
+                ones = Constant <value_ints = [1, 1, 2]> ()
+                shape = Shape (x)
+                batch, channels, image = Split (shape, ones)
+                count = ReduceProd (image)
+                whole = Concat <axis = 0> (batch, channels, count)
+                flat = Reshape (x, whole)
+                y = Transpose <perm = [0, 2, 1]> (flat)
             }""",
             *({}, IMAGES, 17, {}),
         ),

@@ -16,11 +16,17 @@ from xdsl.traits import is_side_effect_free
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp, TupleOp
-from xrelay.dialects.lengths import LengthsAttr, holds_lengths, is_open_type
+from xrelay.dialects.lengths import holds_lengths, is_open_type
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import element_count, is_tensor_type, types_within
 from xrelay.frontends.onnx.errors import ProgramTooLarge
-from xrelay.frontends.onnx.importer.shape_arithmetic import computed, has_lengths, lengths_of
+from xrelay.frontends.onnx.importer.scaled_lengths import rounded_product
+from xrelay.frontends.onnx.importer.shape_arithmetic import (
+    computed,
+    has_lengths,
+    lengths_of,
+    numbers_of,
+)
 from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS
 from xrelay.interpreters.arrays import Array, dtype_of, held_elements, type_bytes
 from xrelay.interpreters.constants import constant_value, known_array
@@ -67,7 +73,9 @@ class Folding:
             return None
         values = [constant_value(operand) for operand in op.operands]
         if any(value is None for value in values):
-            return self._of_lengths(op) if any(map(_has_lengths, op.operands)) else None
+            if any(map(_has_lengths, op.operands)):
+                return self._of_lengths(op)
+            return rounded_product(op)
         return self._run(op, values)
 
     def _of_lengths(self, op: RelayOp) -> Array | tuple[Array, ...] | None:
@@ -128,19 +136,16 @@ class Folding:
 def _has_lengths(value: SSAValue) -> bool:
     """Whether a value is a constant that holds lengths, or a tuple with one."""
     fields = value.owner.fields if isinstance(value.owner, TupleOp) else (value,)
-    return any(
-        isinstance(each.owner, ConstantOp) and isinstance(each.owner.value, LengthsAttr)
-        for each in fields
-    )
+    return any(numbers_of(each.owner) is not None for each in fields)
 
 
 def _with_lengths(value: SSAValue) -> Any:
     """What a constant, or a tuple of constants, is, which may hold lengths; None for other values."""
     if not isinstance(value.owner, TupleOp):
-        array = lengths_of(value.owner)
+        array = numbers_of(value.owner)
         return known_array(value) if array is None else array
     fields = tuple(
-        known_array(each) if (array := lengths_of(each.owner)) is None else array
+        known_array(each) if (array := numbers_of(each.owner)) is None else array
         for each in value.owner.fields
     )
     return None if any(field is None for field in fields) else fields

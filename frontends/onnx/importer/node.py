@@ -17,7 +17,7 @@ from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.lengths import LengthsAttr, is_open
 from xrelay.dialects.limits import Limits
-from xrelay.dialects.shapes import array_refusal, is_tensor_type, tensor_type
+from xrelay.dialects.shapes import array_refusal, is_float, is_tensor_type, tensor_type
 from xrelay.dialects.tensor.creation import ArangeOp, FullOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.unary import CastOp
@@ -108,7 +108,9 @@ class Builder:
         if has_lengths(folded):
             assert is_tensor_type(type_)
             assert is_element_type(type_.element_type)
-            return self._lengths(folded, type_.element_type, name)
+            if not is_float(type_.element_type):
+                return self._lengths(folded, type_.element_type, name)
+            return self.add(CastOp(self._lengths(folded, i64, name), type_.element_type), name)
         return self.constant(folded, name)
 
     def tensor(self, tensor: TensorProto, base_dir: Path | None, name: str) -> SSAValue:

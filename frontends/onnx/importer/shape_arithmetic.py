@@ -19,10 +19,10 @@ from xdsl.dialects.builtin import i64
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.lengths import LengthsAttr, is_open, larger, smaller
-from xrelay.dialects.shapes import is_integer_type, is_tensor_type
+from xrelay.dialects.shapes import is_float, is_integer_type, is_tensor_type
 from xrelay.dialects.tensor import binary, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reductions
-from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.arrays import Array, dtype_of
 
 MOVES = (
     indexing.TakeOp,
@@ -93,6 +93,12 @@ def lengths_of(op: object) -> Array | None:
     return number_array(op.value.data, op.result.type.get_shape())
 
 
+def numbers_of(op: object) -> Array | None:
+    """The numbers of a constant that holds lengths, also as floating-point numbers; None for what is none."""
+    is_float_cast = isinstance(op, unary.CastOp) and is_float(op.result.type.element_type)
+    return lengths_of(op.data.owner if is_float_cast else op)
+
+
 def computed(
     op: RelayOp, values: Sequence[Any], run: Callable[[RelayOp, list[Any]], Any]
 ) -> Array | tuple[Array, ...] | None:
@@ -100,6 +106,8 @@ def computed(
     What an operator makes of values that are known but for lengths, of which there are some; None where that is no
     arithmetic on shapes. `run` interprets an operator.
     """
+    if not all(map(_is_whole, values)):
+        return None
     if isinstance(op, MOVES):
         return _moved(op, values, run)
     type_ = op.results[0].type
@@ -113,8 +121,10 @@ def computed(
     if isinstance(op, transform.WhereOp) and operands[0].dtype == bool:
         found = np.where(*operands)
         return number_array(list(found.reshape(-1)), found.shape)
-    if type_.element_type != i64:
-        return _as_integers(op, operands)
+    if isinstance(op, unary.FloorOp | unary.CeilOp | unary.RoundOp | unary.TruncOp):
+        return operands[0]
+    if type_.element_type != i64 or isinstance(op, unary.CastOp):
+        return _cast(op, operands)
     if type(op) in BINARY:
         return _each(BINARY[type(op)], operands)
     if isinstance(op, unary.NegativeOp):
@@ -126,17 +136,19 @@ def computed(
     if type(op) in REDUCTIONS and operands[0].size and prod(type_.get_shape()) == 1:
         numbers = map(_number, operands[0].reshape(-1))
         return number_array([_wrapped(reduce(REDUCTIONS[type(op)], numbers))], type_.get_shape())
-    return _as_integers(op, operands)
+    return None
 
 
-def _as_integers(op: RelayOp, operands: Sequence[Array]) -> Array | None:
-    """Lengths as integers of another type, which holds them on a condition."""
+def _cast(op: RelayOp, operands: Sequence[Array]) -> Array | None:
+    """Lengths as integers of another type, which holds them on a condition, as the one does that they had."""
     if not isinstance(op, unary.CastOp):
         return None
-    type_ = op.result.type.element_type
+    source, type_ = op.data.type.element_type, op.result.type.element_type
     if not is_integer_type(type_) or type_.width.data not in (32, 64):
         return None
     most = 2 ** (type_.width.data - 1) - 1
+    if is_float(source):
+        most = min(most, 2 ** (np.finfo(dtype_of(source)).nmant + 1))
     (data,) = operands
     return data if all(-most <= each <= most for each in data.reshape(-1)) else None
 
@@ -154,6 +166,15 @@ def _each(code: Callable[..., Any], operands: Sequence[Array]) -> Array:
 def _wrapped(number: Any) -> Any:
     """A number as 64 bits hold it; lengths of so many pin their symbols."""
     return (number + 2**63) % 2**64 - 2**63 if type(number) is int else number
+
+
+def _is_whole(value: object) -> bool:
+    """Whether all numbers of an array, or of the arrays in a tuple, are whole ones."""
+    if isinstance(value, tuple):
+        return all(map(_is_whole, cast(tuple[object, ...], value)))
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return True
+    return bool((np.isfinite(value) & (value == np.trunc(value))).all())
 
 
 def _are_positive(divisors: Array) -> bool:

@@ -9,8 +9,6 @@ are products with a constant matrix of weights.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import lru_cache
 from math import floor
 
 import numpy as np
@@ -25,16 +23,12 @@ from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.scaled_lengths import scaled
 from xrelay.frontends.onnx.importer.sizes import require_size, require_table
 from xrelay.interpreters.arrays import Array
 
 MAX_WEIGHTS = 2**24
 """Resizing by a matrix of more elements is refused."""
-
-LEAST_PART = 1024
-"""Scales of open lengths are multiples of one part in so many, or those numbers in single precision."""
-MOST_SCALED = 2**20
-"""How long axes are whose lengths such a number scales."""
 
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
 _OPERATORS = {3: Resize1DOp, 4: Resize2DOp, 5: Resize3DOp}
@@ -161,9 +155,9 @@ def _by_scale(length: int, scale: float) -> Axis:
     if not 0 < scale < float("inf"):
         raise OnnxImportError(f"a scale is {scale}, expected a positive number")
     if is_open(length):
-        over, under = Fraction(float(scale)).limit_denominator(LEAST_PART).as_integer_ratio()
-        if length <= _scaled_exactly(float(scale), over, under):
-            return Axis(length, length * over // under, float(scale))
+        target = scaled(length, float(scale), np.dtype(np.float32))
+        if target is not None:
+            return Axis(length, target, float(scale))
     # In single precision, in which 3 * (5 / 3) is 5.
     with np.errstate(over="ignore"):
         target = np.float32(length) * np.float32(scale)
@@ -172,17 +166,6 @@ def _by_scale(length: int, scale: float) -> Axis:
             f"an axis of length {length} is scaled by {scale}, expected a finite length"
         )
     return Axis(int(length), floor(target), float(scale))
-
-
-@lru_cache
-def _scaled_exactly(scale: float, over: int, under: int) -> int:
-    """Up to which length the product with a scale, in single precision, is that with a fraction, both rounded down."""
-    if scale * under == over:
-        return (2**24 - 1) // over
-    lengths = np.arange(1, MOST_SCALED + 1)
-    products = lengths.astype(np.float32) * np.float32(scale)
-    same = np.floor(products) == lengths * over // under
-    return MOST_SCALED if same.all() else int(same.argmin())
 
 
 def resize_by_scales(node: Node) -> SSAValue:

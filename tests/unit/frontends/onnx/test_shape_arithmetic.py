@@ -1,6 +1,7 @@
 """Arithmetic on shapes with lengths that are not known before the program runs."""
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ import xrelay
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.length_scope import Scope
-from xrelay.dialects.lengths import symbol
+from xrelay.dialects.lengths import hint, symbol
 from xrelay.dialects.tensor import binary, indexing, transform, unary
 from xrelay.dialects.tensor import reduce as reductions
+from xrelay.frontends.onnx.importer.scaled_lengths import LEAST_PART, scaled
 from xrelay.frontends.onnx.importer.shape_arithmetic import computed, number_array
 from xrelay.runtime.dynamic import DynamicModel
 
@@ -233,6 +235,13 @@ RESULTS: dict[str, tuple[RelayOp, Sequence[Any], list[str]]] = {
         [np.array([True, False]), PAIR, number_array([5, M])],
         ["n", "m"],
     ),
+    "a rest of what is negative": (
+        of(binary.FloorModOp, ONE, ONE), [-PAIR, np.array([4, 5])], ["4*((n + 3)//4) - n", "3"],
+    ),
+    "a rest of a negative number": (
+        of(binary.FloorModOp, ONE, ONE), [np.array([-1, -1]), PAIR], ["n - 1", "11"],
+    ),
+    "rounded already": (unary.FloorOp(values(TensorType(f32, [2]))[0]), [PAIR], ["n", "12"]),
     "another type": (cast_to(i32), [PAIR], ["n", "12"]),
     "the same type": (cast_to(i64), [PAIR], ["n", "12"]),
 }  # fmt: skip
@@ -258,8 +267,12 @@ REFUSED: dict[str, tuple[RelayOp, Sequence[Any]]] = {
     "a rest of 0": (of(binary.ModOp, ONE, ONE), [PAIR, np.array([0, 4])]),
     "a rest of what may be negative": (of(binary.ModOp, ONE, ONE), [PAIR - 12, np.array([4, 5])]),
     "a product of rows": (
-        reductions.ProdOp(values(TensorType(i64, [2]))[0], [0], keepdims=True),
-        [PAIR],
+        reductions.ProdOp(values(TensorType(i64, [2, 1]))[0], [1]),
+        [PAIR.reshape(2, 1)],
+    ),
+    "numbers with a fraction beside lengths": (
+        of(binary.LessOp, ONE, ONE),
+        [PAIR, np.array([0.5, 3.0])],
     ),
     "real numbers": (cast_to(f32), [PAIR]),
     "few bits": (cast_to(i8), [number_array([N, 1])]),
@@ -286,3 +299,39 @@ def test_what_is_no_arithmetic_on_shapes(case: str) -> None:
 def test_numbers_that_just_fit(number: int, type_: TypeAttribute) -> None:
     """Beside a length that may not."""
     assert found(cast_to(type_), number_array([N, number])) == (["n", str(number)], (2,))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("factor", [0.5, 0.7, 1 / 3, 1.3, 2.0, 7.77])
+@pytest.mark.parametrize(("divides", "upwards"), [(False, False), (True, False), (False, True)])
+def test_scaled_lengths(dtype: type, factor: float, divides: bool, upwards: bool) -> None:
+    """Wherever the conditions hold, a product is what floating-point arithmetic gives."""
+    number = np.dtype(dtype).type(factor)
+    scope = Scope()
+    length = symbol(scope, "n", 30)
+    code = scaled(length, float(number), np.dtype(dtype), divides=divides, upwards=upwards)
+    assert code is not None
+    (low, high) = scope.atoms[0].bounds
+    lengths = np.unique(np.geomspace(low, min(high, 2**22), 3000).astype(np.int64))
+    numbers = lengths.astype(dtype)
+    products = numbers / number if divides else numbers * number
+    expected = np.ceil(products) if upwards else np.floor(products)
+    over, under = (
+        (1 / Fraction(float(number)) if divides else Fraction(float(number)))
+        .limit_denominator(LEAST_PART)
+        .as_integer_ratio()
+    )
+    found = -(-lengths * over // under) if upwards else lengths * over // under
+    np.testing.assert_array_equal(found, expected)
+    assert hint(code) == (-(-30 * over // under) if upwards else 30 * over // under)
+
+
+@pytest.mark.parametrize("factor", [0.0, -0.5, np.inf, np.nan])
+def test_factors_that_scale_nothing(factor: float) -> None:
+    assert scaled(symbol(Scope(), "n", 30), factor, np.dtype(np.float32)) is None
+
+
+def test_lengths_for_which_a_fraction_is_wrong_are_none() -> None:
+    """Pi is no fraction of small numbers: for long axes another one is nearer."""
+    assert scaled(symbol(Scope(), "n", 2**19), np.pi, np.dtype(np.float32)) is None
+    assert scaled(symbol(Scope(), "n", 100), np.pi, np.dtype(np.float32)) is not None
