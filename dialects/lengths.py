@@ -398,11 +398,13 @@ class LengthsAttr(Data[tuple[int, ...]]):
 
 def holds_lengths(op: Operation) -> bool:
     """Whether a property of an operation has lengths in it."""
-    return any(
-        isinstance(each, LengthsAttr)
-        for value in op.properties.values()
-        for each in (value.data if isinstance(value, ArrayAttr) else (value,))
-    )
+    return any(map(_is_of_lengths, op.properties.values()))
+
+
+def _is_of_lengths(attr: Attribute) -> bool:
+    if isinstance(attr, ArrayAttr):
+        return any(map(_is_of_lengths, cast(ArrayAttr[Attribute], attr).data))
+    return isinstance(attr, LengthsAttr)
 
 
 def length_array(values: Iterable[int]) -> DenseArrayBase[IntegerType]:

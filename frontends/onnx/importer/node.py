@@ -471,7 +471,7 @@ class Node:
         """A scalar with the dtype of another value: a constant, or a length, which may be known when the program runs only."""
         dtype = self.element_dtype(like)
         if is_open(number):
-            length = self.constant(number_array([number], ()))
+            length = self.constant(number_array([cast(int, number)], ()))
             element_type = self.element_type(like)
             return length if element_type == i64 else self.emit(CastOp(length, element_type))
         if dtype.kind in "iub" and not holds(number, dtype):

@@ -10,7 +10,7 @@ Mul, Concat, and constants instead.
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
-from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, ne, neg, sub
+from operator import add, eq, ge, gt, le, lt, mod, mul, ne, neg, sub
 from typing import Any, cast
 
 import numpy as np
@@ -23,6 +23,11 @@ from xrelay.dialects.shapes import is_float, is_integer_type, is_tensor_type
 from xrelay.dialects.tensor import binary, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reductions
 from xrelay.interpreters.arrays import Array, dtype_of
+
+
+def _quotient(lhs: int, rhs: int) -> int:
+    return lhs // rhs
+
 
 MOVES = (
     indexing.TakeOp,
@@ -52,13 +57,13 @@ COMPARISONS: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
     binary.GreaterEqualOp: ge,
 }
 ROUNDED_DOWN: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
-    binary.FloorDivideOp: floordiv,
+    binary.FloorDivideOp: _quotient,
     binary.FloorModOp: mod,
 }
 """Quotients and remainders by what is positive."""
 ROUNDED_TOWARDS_ZERO: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
-    binary.DivideOp: floordiv,
-    binary.TruncDivideOp: floordiv,
+    binary.DivideOp: _quotient,
+    binary.TruncDivideOp: _quotient,
     binary.ModOp: mod,
     binary.TruncModOp: mod,
 }
@@ -95,8 +100,9 @@ def lengths_of(op: object) -> Array | None:
 
 def numbers_of(op: object) -> Array | None:
     """The numbers of a constant that holds lengths, also as floating-point numbers; None for what is none."""
-    is_float_cast = isinstance(op, unary.CastOp) and is_float(op.result.type.element_type)
-    return lengths_of(op.data.owner if is_float_cast else op)
+    if isinstance(op, unary.CastOp) and is_float(op.result.type.element_type):
+        return lengths_of(op.data.owner)
+    return lengths_of(op)
 
 
 def computed(
@@ -172,9 +178,10 @@ def _is_whole(value: object) -> bool:
     """Whether all numbers of an array, or of the arrays in a tuple, are whole ones."""
     if isinstance(value, tuple):
         return all(map(_is_whole, cast(tuple[object, ...], value)))
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+    if not isinstance(value, np.ndarray):
         return True
-    return bool((np.isfinite(value) & (value == np.trunc(value))).all())
+    array = cast(Array, value)
+    return array.dtype.kind != "f" or bool((np.isfinite(array) & (array == np.trunc(array))).all())
 
 
 def _are_positive(divisors: Array) -> bool:

@@ -283,7 +283,7 @@ class Selector:
         high = self._extreme(maximum, lowest(key), self.wanted)
         return b.fold(0, key.bits, 1, [low, high], halve)[1]
 
-    def _extreme(self, combine: Callable[..., SSAValue], end: int, stop: int) -> SSAValue:
+    def _extreme(self, combine: Callable[..., SSAValue], end: float, stop: int) -> SSAValue:
         """The least key of the list, or the largest of its first ones; `end` is that of the range of keys."""
         b, key, lanes = self.b, self.key, self.lanes
         whole = stop - stop % lanes
