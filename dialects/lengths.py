@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import floor, gcd, isfinite
 from operator import index
-from typing import TypeGuard, cast
+from typing import NoReturn, TypeGuard, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, TensorType, TupleType, i64
 from xdsl.ir import Attribute, Data, Operation, TypeAttribute
@@ -333,6 +333,13 @@ def place_of(value: int, *more: int) -> int:
 def may_exceed(value: int, bound: int) -> bool:
     """Whether a number is greater than another one, or may turn out to be when the program runs: it is no guard."""
     return not certainly(larger(value, bound), bound)
+
+
+def pin_here(value: int) -> NoReturn:
+    """Raises Pinned for a length whose number is needed in this call, and not for all lengths."""
+    length = cast(Length, value)
+    length.scope.pin(length.value, asked=False)
+    raise AssertionError("pinning raises")
 
 
 def common_divisor(value: int) -> int:

@@ -97,9 +97,12 @@ def cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
 
 
 def quotient(node: Node, number: int, by: int, like: SSAValue) -> SSAValue:
-    """A quotient of lengths, which may be known when the program runs only, as a scalar with the dtype of another value."""
+    """
+    A quotient of lengths, which may be known when the program runs only, as a scalar with the dtype of another value; 0
+    for a divisor of 0, which is the length of what is empty.
+    """
     if not is_open(number) and not is_open(by):
-        return node.scalar(number / by, like)
+        return node.scalar(number / by if by else 0, like)
     return node.emit(DivideOp(node.scalar(number, like), node.scalar(by, like)))
 
 

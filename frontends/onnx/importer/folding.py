@@ -9,7 +9,6 @@ the pass `fold-constant` finds them; they are computed here only when a converte
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -23,12 +22,12 @@ from xrelay.frontends.onnx.errors import ProgramTooLarge
 from xrelay.frontends.onnx.importer.scaled_lengths import rounded_product
 from xrelay.frontends.onnx.importer.shape_arithmetic import (
     computed,
-    has_lengths,
+    exact_numbers_of,
     lengths_of,
     numbers_of,
 )
 from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS
-from xrelay.interpreters.arrays import Array, dtype_of, held_elements, type_bytes
+from xrelay.interpreters.arrays import Array, held_elements, type_bytes
 from xrelay.interpreters.constants import constant_value, known_array
 from xrelay.interpreters.relay import relay_interpreter
 
@@ -83,11 +82,7 @@ class Folding:
         values = [_with_lengths(operand) for operand in op.operands]
         if any(value is None for value in values):
             return None
-        found = computed(op, values, self._run)
-        type_ = op.results[0].type
-        if not isinstance(found, np.ndarray) or has_lengths(found) or not is_tensor_type(type_):
-            return found
-        return found.astype(dtype_of(type_.element_type))
+        return computed(op, values, self._run)
 
     def known(self, value: SSAValue) -> Array | None:
         """
@@ -142,10 +137,10 @@ def _has_lengths(value: SSAValue) -> bool:
 def _with_lengths(value: SSAValue) -> Any:
     """What a constant, or a tuple of constants, is, which may hold lengths; None for other values."""
     if not isinstance(value.owner, TupleOp):
-        array = numbers_of(value.owner)
+        array = exact_numbers_of(value.owner)
         return known_array(value) if array is None else array
     fields = tuple(
-        known_array(each) if (array := numbers_of(each.owner)) is None else array
+        known_array(each) if (array := exact_numbers_of(each.owner)) is None else array
         for each in value.owner.fields
     )
     return None if any(field is None for field in fields) else fields

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
-from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType, TupleType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
@@ -103,15 +103,19 @@ class Builder:
             return self.add(op, name)
         op.drop_all_references()
         if isinstance(folded, tuple):
-            fields = [self.constant(field, name) for field in cast(tuple[Array, ...], folded)]
-            return self.add(TupleOp(fields), name)
-        if has_lengths(folded):
-            assert is_tensor_type(type_)
-            assert is_element_type(type_.element_type)
-            if not is_float(type_.element_type):
-                return self._lengths(folded, type_.element_type, name)
-            return self.add(CastOp(self._lengths(folded, i64, name), type_.element_type), name)
-        return self.constant(folded, name)
+            assert isinstance(type_, TupleType)
+            arrays = zip(cast(tuple[Array, ...], folded), type_.types.data, strict=True)
+            return self.add(TupleOp([self._of_type(*each, name) for each in arrays]), name)
+        return self._of_type(folded, type_, name)
+
+    def _of_type(self, array: Array, type_: Attribute, name: str) -> SSAValue:
+        """A constant of some type, also of whole numbers that are not known before the program runs."""
+        assert is_tensor_type(type_) and is_element_type(type_.element_type)
+        if not has_lengths(array):
+            return self.constant(array.astype(dtype_of(type_.element_type), copy=False), name)
+        if not is_float(type_.element_type):
+            return self._lengths(array, type_.element_type, name)
+        return self.add(CastOp(self._lengths(array, i64, name), type_.element_type), name)
 
     def tensor(self, tensor: TensorProto, base_dir: Path | None, name: str) -> SSAValue:
         """A new constant for a stored tensor."""

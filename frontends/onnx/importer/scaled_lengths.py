@@ -10,13 +10,17 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.lengths import is_open
-from xrelay.dialects.shapes import is_float, is_integer_type, is_tensor_type
+from xrelay.dialects.lengths import is_open, pin_here
+from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor import binary, unary
-from xrelay.frontends.onnx.importer.shape_arithmetic import number_array, numbers_of
+from xrelay.frontends.onnx.importer.shape_arithmetic import (
+    EXACT,
+    as_integers,
+    number_array,
+    numbers_of,
+)
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import known_array
 
@@ -35,14 +39,16 @@ def scaled(
     upwards: bool = False,
 ) -> int | None:
     """
-    An open length times or, with `divides`, divided by a factor, in elements of a dtype, which is then rounded down or
-    `upwards`. None where that is no product with a simple fraction for all lengths that are likely.
+    An open length times or, with `divides`, divided by a factor, in elements of f32 or f64, which is then rounded down
+    or `upwards`; None for negative lengths and factors that are not positive.
+
+    Raises Pinned for lengths for which no simple fraction gives the same.
     """
-    if not isfinite(factor) or factor <= 0:
+    if not isfinite(factor) or factor <= 0 or length < 0:
         return None
     over, under, most = _fraction(factor, dtype.str, divides, upwards)
     if length > most:
-        return None
+        pin_here(length)
     return -(-length * over // under) if upwards else length * over // under
 
 
@@ -50,10 +56,14 @@ def scaled(
 def _fraction(factor: float, dtype: str, divides: bool, upwards: bool) -> tuple[int, int, int]:
     """A fraction near a factor, or its inverse, and up to which length it gives what the factor gives."""
     exact = 1 / Fraction(factor) if divides else Fraction(factor)
-    over, under = exact.limit_denominator(LEAST_PART).as_integer_ratio()
+    near = exact.limit_denominator(LEAST_PART)
+    over, under = near.as_integer_ratio()
+    if near == exact and not divides:  # Products are exact as long as they have few digits.
+        return over, under, 2 ** (np.finfo(dtype).nmant + 1) // over
     lengths = np.arange(1, MOST_SCALED + 1)
     numbers, number = lengths.astype(dtype), np.dtype(dtype).type(factor)
-    products = numbers / number if divides else numbers * number
+    with np.errstate(over="ignore"):
+        products = numbers / number if divides else numbers * number
     rounded = np.ceil(products) if upwards else np.floor(products)
     same = rounded == (-(-lengths * over // under) if upwards else lengths * over // under)
     return over, under, MOST_SCALED if same.all() else int(same.argmin())
@@ -70,15 +80,13 @@ def rounded_product(op: RelayOp) -> Array | None:
     product = op.operands[0].owner
     if not isinstance(product, binary.MultiplyOp | binary.DivideOp) or not is_tensor_type(type_):
         return None
-    if isinstance(op, unary.CastOp) and not is_integer_type(type_.element_type):
-        return None
     of_floats = product.result.type
-    if not is_tensor_type(of_floats) or not is_float(of_floats.element_type):
+    if not is_tensor_type(of_floats) or of_floats.element_type not in EXACT:
         return None
     divides = isinstance(product, binary.DivideOp)
-    lengths, factors = _numbers(product.lhs), known_array(product.rhs)
+    lengths, factors = numbers_of(product.lhs.owner), known_array(product.rhs)
     if lengths is None and not divides:
-        lengths, factors = _numbers(product.rhs), known_array(product.lhs)
+        lengths, factors = numbers_of(product.rhs.owner), known_array(product.lhs)
     if lengths is None or factors is None:
         return None
     dtype, upwards = dtype_of(of_floats.element_type), isinstance(op, unary.CeilOp)
@@ -90,8 +98,6 @@ def rounded_product(op: RelayOp) -> Array | None:
         if number is None:
             return None
         found.append(number)
-    return number_array(found, type_.get_shape())
-
-
-def _numbers(value: SSAValue) -> Array | None:
-    return numbers_of(value.owner)
+    numbers = number_array(found, type_.get_shape())
+    is_cast = isinstance(op, unary.CastOp)
+    return as_integers(numbers, type_.element_type) if is_cast else numbers

@@ -14,15 +14,16 @@ from operator import add, eq, ge, gt, le, lt, mod, mul, ne, neg, sub
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.ir import Attribute
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.lengths import LengthsAttr, is_open, larger, smaller
-from xrelay.dialects.shapes import is_float, is_integer_type, is_tensor_type
+from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.dialects.tensor import binary, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reductions
-from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.arrays import Array
 
 
 def _quotient(lhs: int, rhs: int) -> int:
@@ -56,18 +57,19 @@ COMPARISONS: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
     binary.GreaterOp: gt,
     binary.GreaterEqualOp: ge,
 }
-ROUNDED_DOWN: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
+QUOTIENTS: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
     binary.FloorDivideOp: _quotient,
     binary.FloorModOp: mod,
-}
-"""Quotients and remainders by what is positive."""
-ROUNDED_TOWARDS_ZERO: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
     binary.DivideOp: _quotient,
     binary.TruncDivideOp: _quotient,
     binary.ModOp: mod,
     binary.TruncModOp: mod,
 }
-"""The same of what is not negative."""
+"""Quotients and remainders by what is positive."""
+ROUNDED_DOWN = (binary.FloorDivideOp, binary.FloorModOp)
+"""Those of them that are rounded down, not towards zero, where what is divided is negative."""
+EXACT: dict[Attribute, int] = {f32: 2**24, f64: 2**53}
+"""Up to which number a type has all whole ones."""
 REDUCTIONS: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
     reductions.ProdOp: mul,
     reductions.SumOp: add,
@@ -99,10 +101,19 @@ def lengths_of(op: object) -> Array | None:
 
 
 def numbers_of(op: object) -> Array | None:
-    """The numbers of a constant that holds lengths, also as floating-point numbers; None for what is none."""
-    if isinstance(op, unary.CastOp) and is_float(op.result.type.element_type):
+    """The numbers of a constant that holds lengths, also as f32 or f64; None for what is none."""
+    if isinstance(op, unary.CastOp) and op.result.type.element_type in EXACT:
         return lengths_of(op.data.owner)
     return lengths_of(op)
+
+
+def exact_numbers_of(op: object) -> Array | None:
+    """The same, on the condition that floating-point numbers are the whole ones."""
+    numbers = numbers_of(op)
+    if numbers is None or not isinstance(op, unary.CastOp):
+        return numbers
+    most = EXACT[op.result.type.element_type]
+    return numbers if all(-most <= each <= most for each in numbers.reshape(-1)) else None
 
 
 def computed(
@@ -135,10 +146,9 @@ def computed(
         return _each(BINARY[type(op)], operands)
     if isinstance(op, unary.NegativeOp):
         return _each(neg, operands)
-    if type(op) in ROUNDED_DOWN and _are_positive(operands[1]):
-        return _each(ROUNDED_DOWN[type(op)], operands)
-    if type(op) in ROUNDED_TOWARDS_ZERO and _are_positive(operands[1]) and (operands[0] >= 0).all():
-        return _each(ROUNDED_TOWARDS_ZERO[type(op)], operands)
+    if type(op) in QUOTIENTS and bool((operands[1] > 0).all()):
+        rounds_down = isinstance(op, ROUNDED_DOWN) or bool((operands[0] >= 0).all())
+        return _each(QUOTIENTS[type(op)], operands) if rounds_down else None
     if type(op) in REDUCTIONS and operands[0].size and prod(type_.get_shape()) == 1:
         numbers = map(_number, operands[0].reshape(-1))
         return number_array([_wrapped(reduce(REDUCTIONS[type(op)], numbers))], type_.get_shape())
@@ -146,17 +156,20 @@ def computed(
 
 
 def _cast(op: RelayOp, operands: Sequence[Array]) -> Array | None:
-    """Lengths as integers of another type, which holds them on a condition, as the one does that they had."""
-    if not isinstance(op, unary.CastOp):
-        return None
-    source, type_ = op.data.type.element_type, op.result.type.element_type
+    """Lengths as integers of another type."""
+    return (
+        as_integers(operands[0], op.result.type.element_type)
+        if isinstance(op, unary.CastOp)
+        else None
+    )
+
+
+def as_integers(numbers: Array, type_: Attribute) -> Array | None:
+    """Numbers as elements of a type, which holds them on a condition; None for one that may not."""
     if not is_integer_type(type_) or type_.width.data not in (32, 64):
         return None
     most = 2 ** (type_.width.data - 1) - 1
-    if is_float(source):
-        most = min(most, 2 ** (np.finfo(dtype_of(source)).nmant + 1))
-    (data,) = operands
-    return data if all(-most <= each <= most for each in data.reshape(-1)) else None
+    return numbers if all(-most <= each <= most for each in numbers.reshape(-1)) else None
 
 
 def _each(code: Callable[..., Any], operands: Sequence[Array]) -> Array:
@@ -181,11 +194,11 @@ def _is_whole(value: object) -> bool:
     if not isinstance(value, np.ndarray):
         return True
     array = cast(Array, value)
-    return array.dtype.kind != "f" or bool((np.isfinite(array) & (array == np.trunc(array))).all())
-
-
-def _are_positive(divisors: Array) -> bool:
-    return bool((divisors > 0).all())
+    if array.dtype.kind != "f":
+        return array.dtype.kind in "iubO"
+    # The sign of zero is none of a whole number's.
+    whole = np.isfinite(array) & (array == np.trunc(array)) & ~((array == 0) & np.signbit(array))
+    return bool(whole.all())
 
 
 def _number(element: Any) -> Any:

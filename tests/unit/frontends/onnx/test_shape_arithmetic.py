@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, SSAValue, TypeAttribute
 import xrelay
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleOp
-from xrelay.dialects.length_scope import Scope
+from xrelay.dialects.length_scope import Pinned, Scope
 from xrelay.dialects.lengths import hint, symbol
 from xrelay.dialects.tensor import binary, indexing, transform, unary
 from xrelay.dialects.tensor import reduce as reductions
@@ -331,7 +331,8 @@ def test_factors_that_scale_nothing(factor: float) -> None:
     assert scaled(symbol(Scope(), "n", 30), factor, np.dtype(np.float32)) is None
 
 
-def test_lengths_for_which_a_fraction_is_wrong_are_none() -> None:
+def test_lengths_for_which_a_fraction_is_wrong_are_numbers() -> None:
     """Pi is no fraction of small numbers: for long axes another one is nearer."""
-    assert scaled(symbol(Scope(), "n", 2**19), np.pi, np.dtype(np.float32)) is None
+    with pytest.raises(Pinned):
+        scaled(symbol(Scope(), "n", 2**19), np.pi, np.dtype(np.float32))
     assert scaled(symbol(Scope(), "n", 100), np.pi, np.dtype(np.float32)) is not None
