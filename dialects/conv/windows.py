@@ -5,13 +5,18 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.lengths import larger, may_exceed, smaller
+from xrelay.dialects.lengths import certainly, larger, may_exceed, smaller
 
 Pads = tuple[int, ...]
 """What is added before each spatial axis, then after each: of images top, left, bottom, right."""
 
 AXIS_NAMES = ("depth", "height", "width")
 """What the spatial axes are called: a line has the last one, an image the last two."""
+
+
+def may_pad(pads: Sequence[int]) -> bool:
+    """Whether pads add something, or may turn out to when the program runs."""
+    return not all(certainly(pad, 0) for pad in pads)
 
 
 def expand_padding(padding: Sequence[int], axes: int = 2) -> Pads:

@@ -162,6 +162,8 @@ def arange_length(start: float, end: float, step: float) -> int:
             f"'step' is {step} from {start} to {end}, expected finite numbers and no step of 0"
         )
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        if step < 0:  # Lengths are divided by what is positive.
+            return larger(0, -((end - start) // -step))
         return larger(0, -((start - end) // step))
     return max(0, ceil((end - start) / step))
 

@@ -15,7 +15,7 @@ from math import prod
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.conv.windows import Pads
+from xrelay.dialects.conv.windows import Pads, may_pad
 from xrelay.dialects.lengths import is_open, larger, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
@@ -134,7 +134,7 @@ class WindowedImage:
         images can be read as one long row.
         """
         window = self.window
-        moves = {*window.taps, *window.strides} != {1} or any(window.pads)
+        moves = {*window.taps, *window.strides} != {1} or may_pad(window.pads)
         return not moves and self.shape == window.positions
 
     def row_start(self, image: Index, channel: Index, row: Sequence[Index]) -> Index:
@@ -177,9 +177,12 @@ def prepare_image(
     shape = order.canonical(shape_of(data))
     batch, channels, *image = shape
     extent = window.extent
-    fits = all(reach <= length for reach, length in zip(extent, image, strict=True))
-    unpadded = not any(window.pads) and window.strides[-1] == 1 and fits
-    if element_of(data) == kind and unpadded and order.is_identity:
+    as_it_is = element_of(data) == kind and window.strides[-1] == 1 and order.is_identity
+    if (
+        as_it_is
+        and not may_pad(window.pads)
+        and all(reach <= length for reach, length in zip(extent, image, strict=True))
+    ):
         buffer = ctx.in_memory(data)
         return WindowedImage(ctx, buffer, window, 1, tuple(image), overrun=False)
     phases = window.strides[-1]

@@ -206,6 +206,58 @@ CASES: dict[str, Case] = {
             }""",
             *({}, IMAGES, 17, {}),
         ),
+        "padded as the result asks for": (
+            """(float[b, 3, h, w] x) => (float[b, 4, p, q] y, float[b, 3, p, q] z) {
+                y = Conv <auto_pad = "SAME_UPPER", strides = [2, 2]> (x, k)
+                z = MaxPool <auto_pad = "SAME_LOWER", kernel_shape = [3, 2], strides = [2, 2]> (x)
+            }""",
+            *({}, IMAGES, 17, {"k": (4, 3, 3, 3)}),
+        ),
+        "padded and cut off again": (
+            """(float[b, n, 6] x) => (float[b, n, 6] y) {
+                four = Constant <value_ints = [4]> ()
+                length = Shape <start = 1, end = 2> (x)
+                over = Mod (length, four)
+                short = Sub (four, over)
+                more = Mod (short, four)
+                pads = Concat <axis = 0> (nought, nought, nought, nought, more, nought)
+                p = Pad (x, pads)
+                q = Tanh (p)
+                y = Slice (q, nought, length, one)
+            }""",
+            *({}, sizes("b n", (2, 9), (3, 8), (2, 11), (4, 33), (2, 3)), 17, {}),
+        ),
+        "ranges": (
+            """(float[b, n] x) => (float[b, n] y, float[b, n] z) {
+                real_zero = Constant <value_float = 0.0> ()
+                real_one = Constant <value_float = 1.0> ()
+                minus_one = Constant <value_int = -1> ()
+                length = Shape <start = 1> (x)
+                number = Squeeze (length)
+                real = Cast <to = 1> (number)
+                places = Range (real_zero, real, real_one)
+                y = Add (x, places)
+                last = Add (number, minus_one)
+                back = Range (last, minus_one, minus_one)
+                real_back = Cast <to = 1> (back)
+                z = Mul (x, real_back)
+            }""",
+            *({}, ROWS[:4], 17, {}),
+        ),
+        "one of a length": (
+            """(float[b, n] x, int64[b, k] i) => (float[b, k, n] y) {
+                length = Shape <start = 1> (x)
+                ends = Constant <value_floats = [0.5, 2.0]> ()
+                y = OneHot <axis = 2> (i, length, ends)
+            }""",
+            {"i": below("n")},
+            sizes("b n k", (2, 20, 3), (3, 9, 9), (4, 33, 5)),
+            *(17, {}),
+        ),
+        "parts": (
+            "(float[b, n] x) => (float[b, p] y, float[b, p] z, float[b, q] v) { y, z, v = Split <axis = 1, num_outputs = 3> (x) }",
+            *({}, ROWS[:4], 18, {}),
+        ),
         "shapes in parts": (
             """(float[b, 3, h, w] x) => (float[b, n, 3] y) {
                 ones = Constant <value_ints = [1, 1, 2]> ()

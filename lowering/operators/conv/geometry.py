@@ -7,7 +7,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.dialects.conv.windows import Pads, positive_pair
+from xrelay.dialects.conv.windows import Pads, may_pad, positive_pair
 from xrelay.dialects.lengths import is_open, likely
 from xrelay.dialects.tensor.layout import blocked_lanes
 from xrelay.lowering.emit.elements import Element
@@ -96,7 +96,7 @@ class Convolution:
     @property
     def is_pointwise(self) -> bool:
         """Whether every output element meets exactly the elements at its own place."""
-        return self.taps == (1, 1) and self.strides == (1, 1) and not any(self.pads)
+        return self.taps == (1, 1) and self.strides == (1, 1) and not may_pad(self.pads)
 
     @property
     def is_depthwise(self) -> bool:

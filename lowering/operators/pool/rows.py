@@ -76,7 +76,7 @@ class RowPool:
         inside: SSAValue | None = None
         for axis, start in enumerate(self._starts(line)):
             reach, length = (window.taps[axis] - 1) * window.dilation[axis], self.image[axis]
-            if window.before[axis]:
+            if may_exceed(window.before[axis], 0):
                 inside = self._and(inside, b.compare_index(start, "sge", 0))
             if may_exceed(window.extent[axis] - window.before[axis], length):
                 inside = self._and(inside, b.compare_index(start, "slt", length - reach))

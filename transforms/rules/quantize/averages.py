@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.conv.windows import may_pad
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp
 from xrelay.dialects.qnn.parameters import BYTES
@@ -41,7 +42,7 @@ def sums_of_means(
     if isinstance(op, GlobalAvgPool2DOp):
         return _sums(data, (2, 3), keepdims=True, site=site)
     _require_equal_counts(op)
-    if same_shape(op.pool_size.get_values(), shape_of(op.data)[2:]) and not any(op.pads):
+    if same_shape(op.pool_size.get_values(), shape_of(op.data)[2:]) and not may_pad(op.pads):
         return _sums(data, (2, 3), keepdims=True, site=site)
     return _window_sums(op, data, site)
 
@@ -70,7 +71,7 @@ def _require_equal_counts(op: AvgPool2DOp) -> None:
     sizes = height + top + bottom, width + left + right
     axes = zip(shape_of(op.result)[2:], taps, strides, dilation, sizes, strict=True)
     beyond = any((n - 1) * step + (k - 1) * far >= size for n, k, step, far, size in axes)
-    if beyond or (any(op.pads) and not op.count_include_pad.value.data):
+    if beyond or (may_pad(op.pads) and not op.count_include_pad.value.data):
         raise Kept(f"windows of {op.name} at the borders have fewer elements")
 
 

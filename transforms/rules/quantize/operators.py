@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.conv.windows import may_pad
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.pool.adaptive import AdaptiveAvgPool1DOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp
@@ -171,7 +172,7 @@ def _average(op: RelayOp, args: list[Quantized], site: Site) -> Quantized:
 
 
 def _counts_padding(op: AvgPool2DOp) -> bool:
-    return bool(op.count_include_pad.value.data) and any(op.pads)
+    return bool(op.count_include_pad.value.data) and may_pad(op.pads)
 
 
 def _mean(op: MeanOp, args: list[Quantized], site: Site) -> Quantized:

@@ -2,7 +2,7 @@
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.shapes import shape_of
+from xrelay.dialects.shapes import same_shape, shape_of
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
 from xrelay.dialects.tensor.reshape import (
@@ -118,7 +118,8 @@ def idle_transpose(op: TransposeOp, emit: Emitter) -> SSAValue | None:
 
 def whole_slice(op: StridedSliceOp, emit: Emitter) -> SSAValue | None:
     """A slice that takes everything ──► x"""
-    if op.data.type != op.result.type or not has_static_type(op.data):
+    same = same_shape(shape_of(op.data), shape_of(op.result))
+    if not same or not has_static_type(op.data):
         return None
     whole = all(taken.start == 0 and taken.step == 1 for taken in op.slices)
     return op.data if whole else None

@@ -1,5 +1,6 @@
 """Tensors that indices or shapes describe."""
 
+from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
@@ -9,16 +10,16 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.lengths import is_open
-from xrelay.dialects.shapes import is_float
+from xrelay.dialects.shapes import is_float, normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, EqualOp
 from xrelay.dialects.tensor.creation import ArangeOp, OneHotOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
-from xrelay.dialects.tensor.transform import SplitOp
+from xrelay.dialects.tensor.transform import SplitOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths
+from xrelay.frontends.onnx.importer.shape_arithmetic import exact_numbers_of, has_lengths
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
 from xrelay.frontends.onnx.importer.tensor.indexing import from_start
 from xrelay.frontends.onnx.tensors import Array, element_type_of
@@ -33,12 +34,12 @@ def one_hot(node: Node) -> SSAValue:
         raise OnnxImportError(
             f"input 1 ('depth') is {depth.tolist()}, expected one number in [1, {MAX_ELEMENTS}]"
         )
-    length = int(depth.item())
+    length: int = depth.item() if is_open(depth.item()) else int(depth.item())
     indices, values = node.input(0), node.input(2)
     if is_float(node.element_type(indices)):
         indices = node.emit(CastOp(indices, i64))
     if node.element_dtype(indices).kind == "i":
-        if np.iinfo(node.element_dtype(indices)).max < length:
+        if is_open(length) or np.iinfo(node.element_dtype(indices)).max < length:
             indices = node.emit(CastOp(indices, i64))
         indices = from_start(node, indices, length)
     if node.shape_of(values) != (2,):
@@ -51,7 +52,15 @@ def one_hot(node: Node) -> SSAValue:
         off, on = (reshaped(node, node.emit(TupleGetItemOp(halves, part)), ()) for part in range(2))
     else:
         off, on = (node.constant(known[part]) for part in range(2))
-    return node.emit(OneHotOp(indices, on, off, length, axis=axis))
+    if not is_open(length):
+        return node.emit(OneHotOp(indices, on, off, length, axis=axis))
+    rank = len(node.shape_of(indices)) + 1
+    place = normalize_axis(axis, rank)
+    along = [length if each == place else 1 for each in range(rank)]
+    indices = cast(node, indices, i64)
+    numbers = reshaped(node, node.counting(length), tuple(along))
+    chosen = node.emit(EqualOp(node.emit(ExpandDimsOp(indices, place)), numbers))
+    return node.emit(WhereOp(chosen, on, off))
 
 
 def eye_like(node: Node) -> SSAValue:
@@ -90,9 +99,12 @@ def constant_of_shape(node: Node) -> SSAValue:
 def number_range(node: Node) -> SSAValue:
     """Range: the numbers from start to limit in steps of delta."""
     node.ignore("stash_type")
+    dtype = node.element_type(node.input(0))
+    numbers = [exact_numbers_of(node.input(index).owner) for index in range(3)]
+    if is_float(dtype) and any(number is not None for number in numbers):
+        return _range_of_reals(node, numbers)
     bounds = [node.known(index, name) for index, name in enumerate(("start", "limit", "delta"))]
     if any(map(has_lengths, bounds)):
-        dtype = node.element_type(node.input(0))
         return node.emit(ArangeOp(node.input(0), node.input(1), node.input(2), dtype))
     start, limit, delta = (_scalar(bound) for bound in bounds)
     if delta == 0 or not all(map(isfinite, (start, limit, delta))):
@@ -101,6 +113,18 @@ def number_range(node: Node) -> SSAValue:
     require_table((count,), "the result")
     numbers = start + delta * np.arange(count, dtype=type(start))
     return node.constant(np.asarray(numbers).astype(bounds[0].dtype))
+
+
+def _range_of_reals(node: Node, numbers: Sequence[Array | None]) -> SSAValue:
+    """The whole numbers from and to lengths, in floating point."""
+    ends: list[SSAValue] = []
+    for index, number in enumerate(numbers):
+        known = node.known(index, "limit") if number is None else number
+        if number is None and not all(float(each).is_integer() for each in known.reshape(-1)):
+            raise OnnxImportError(f"input {index} is {known.tolist()} beside a length")
+        whole = known if number is not None else known.astype(np.int64)
+        ends.append(node.constant(whole.reshape(())))
+    return cast(node, node.emit(ArangeOp(*ends, i64)), node.element_type(node.input(0)))
 
 
 def _scalar(array: Array) -> int | float:

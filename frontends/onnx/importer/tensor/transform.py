@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import broadcast_shapes, normalize_axes, normalize_axis
 from xrelay.dialects.tensor.transform import (
     BroadcastToOp,
@@ -64,14 +65,21 @@ def _split(node: Node, axis: int, lengths: list[int] | None) -> list[SSAValue]:
                 f"axis {axis} of length {total} does not divide into {count} parts"
             )
         lengths = [longest] * (count - 1) + [total - longest * (count - 1)]
-    if len(lengths) != count or sum(lengths) != total or min(lengths) < 0:
+    negative = any(length < 0 for length in lengths)
+    if len(lengths) != count or sum(lengths) != total or negative:
         raise OnnxImportError(
             f"'split' is {lengths}, it has {count} output{'' if count == 1 else 's'} and axis {axis} the length {total}"
         )
     if count == 1:
         return [data]
-    equal = len(set(lengths)) == 1
     starts = [sum(lengths[:part]) for part in range(1, count)]
+    if any(map(is_open, lengths)):
+        ends = [*starts, total]
+        return [
+            node.emit(StridedSliceOp(data, [start], [end], axes=[axis]))
+            for start, end in zip([0, *starts], ends, strict=True)
+        ]
+    equal = len(set(lengths)) == 1
     parts = node.emit(SplitOp(data, count if equal else starts, axis=axis))
     return [node.emit(TupleGetItemOp(parts, part)) for part in range(count)]
 
