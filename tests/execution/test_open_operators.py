@@ -209,7 +209,9 @@ CASES: dict[str, Case] = {
         "padded as the result asks for": (
             """(float[b, 3, h, w] x) => (float[b, 4, p, q] y, float[b, 3, p, q] z) {
                 y = Conv <auto_pad = "SAME_UPPER", strides = [2, 2]> (x, k)
-                z = MaxPool <auto_pad = "SAME_LOWER", kernel_shape = [3, 2], strides = [2, 2]> (x)
+                m = MaxPool <auto_pad = "SAME_LOWER", kernel_shape = [3, 2], strides = [2, 2]> (x)
+                a = AveragePool <auto_pad = "SAME_UPPER", kernel_shape = [3, 2], strides = [2, 2]> (x)
+                z = Add (m, a)
             }""",
             *({}, IMAGES, 17, {"k": (4, 3, 3, 3)}),
         ),

@@ -102,7 +102,7 @@ def _divisor(
             limits.append((0, image[axis]))
     extents = window.extent
     if all(
-        limits[axis][0] <= -window.pads[axis]
+        not may_exceed(limits[axis][0], -window.pads[axis])
         and not may_exceed(extents[axis] - window.pads[axis], limits[axis][1])
         for axis in axes
     ):
