@@ -272,7 +272,7 @@ class Scope:
             return compare(low, 0)
         holds = compare(self.hint(value), 0)
         stated = relation if holds else _OPPOSITE[relation]
-        if stated == "==" and len(self.symbols_in(value)) == 1 and not self._recurs(value):
+        if stated == "==" and len(self.symbols_in(value)) == 1 and not self._serves_more(value):
             self.pin(value, asked=False)
         if stated in ("==", "!="):
             sign = 1 if value[-1][1] > 0 else -1
@@ -281,10 +281,10 @@ class Scope:
             self._narrow(value, stated)
         return holds
 
-    def _recurs(self, value: Polynomial) -> bool:
+    def _serves_more(self, value: Polynomial) -> bool:
         """
-        Whether a polynomial in one symbol that is 0 at the hint is 0 one period later as well, as 2 * (n // 2) - n is:
-        an equality of remainders serves many lengths, another one few.
+        Whether a polynomial in one symbol that is 0 at the hint is 0 for other lengths as well: beside it, as (n + 31) // 32 - 1
+        is, or one period later, as 2 * (n // 2) - n is.
         """
         (symbol,) = self.symbols_in(value)
         period, needed = 1, set[int]()
@@ -293,21 +293,32 @@ class Scope:
             for each in {atom for atoms, _ in pending.pop() for atom in atoms} - needed:
                 needed.add(each)
                 atom = self.atoms[each]
-                if atom.operation == "div":
-                    if self.symbols_in(atom.right):
-                        return False
+                if atom.operation == "div" and not self.symbols_in(atom.right):
                     period *= self.hint(atom.right)
                 pending += [atom.left, atom.right]
-        later = {symbol: self.atoms[symbol].hint + period}
+        own, (low, high) = self.atoms[symbol].hint, self.atoms[symbol].bounds
+        others = {own - 1, own + 1, own + period} if period > 1 else set[int]()
+        return any(
+            low <= other <= high and self._at(other, symbol, needed, value) == 0
+            for other in sorted(others)
+        )
 
-        def at_later(polynomial: Polynomial) -> int:
-            return sum(factor * prod(later[each] for each in atoms) for atoms, factor in polynomial)
+    def _at(self, length: int, symbol: int, needed: set[int], value: Polynomial) -> int | None:
+        """A polynomial of some atoms where the one symbol in them is a length; None where it has no value."""
+        numbers = {symbol: length}
+
+        def number_of(polynomial: Polynomial) -> int:
+            return sum(
+                factor * prod(numbers[each] for each in atoms) for atoms, factor in polynomial
+            )
 
         for each in sorted(needed - {symbol}):  # Atoms come after what they are made of.
             atom = self.atoms[each]
-            code = OPERATIONS[atom.operation]
-            later[each] = int(code(at_later(atom.left), at_later(atom.right)))
-        return period > 1 and at_later(value) == 0
+            left, right = number_of(atom.left), number_of(atom.right)
+            if atom.operation == "div" and right <= 0:
+                return None
+            numbers[each] = int(OPERATIONS[atom.operation](left, right))
+        return number_of(value)
 
     def _without_common_factors(self, value: Polynomial) -> Polynomial:
         """A polynomial with the same relation to 0: n * s - n becomes s - 1."""

@@ -326,6 +326,19 @@ COLUMNS = model_of(
     w2=(19, 40),
 )
 
+ONE_ROW = model_of(
+    """row (float[batch, 3, height, width] x) => (float[batch, 8, rows, columns] z, float[batch, 8, 1, 1] m) {
+        a = Conv <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w1)
+        b = Relu(a)
+        c = Conv <strides = [2, 2], pads = [1, 1, 1, 1]> (b, w2)
+        d = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (c)
+        z = Conv <pads = [1, 1, 1, 1]> (d, w2)
+        m = GlobalAveragePool(z)
+    }""",
+    w1=(8, 3, 3, 3),
+    w2=(8, 8, 3, 3),
+)
+"""Images of which nothing but one row and one column is left."""
 WINDOWS = model_of(
     """windows (float[batch, 3, height, width] x) => (float[batch, 3, h, w] y, float[batch, 3, h, w] e, float[batch, 3, h, w] r, float[batch, 3, a, b] c, float[batch, 8, h, w] d, float[windows, 3, 4, 4] z) {
         two = Constant <value_ints = [2]> ()
@@ -525,6 +538,11 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
             {"b": b, "m": m, "k": k, "n": n}
             for b, m, k, n in ((2, 9, 40, 24), (3, 2, 2, 3), (2, 5, 33, 17), (5, 40, 131, 64))
         ),
+    ),
+    "one row": (
+        ONE_ROW,
+        *images((2, 6, 7)),
+        images((2, 6, 7), (3, 5, 8), (2, 8, 5), (5, 7, 7), (2, 8, 8)),
     ),
     "windows": (
         WINDOWS,

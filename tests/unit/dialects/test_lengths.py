@@ -151,6 +151,17 @@ def test_what_holds_for_all_lengths_is_no_guard() -> None:
     assert not scope.conditions()
 
 
+def test_numbers_that_several_lengths_have_pin_nothing() -> None:
+    """What one length has alone does."""
+    scope = Scope()
+    n = symbol(scope, "n", 20)
+    assert (n + 31) // 32 == 1
+    assert [scope.condition(each) for each in scope.conditions()] == ["(n + 31)//32 == 1"]
+    for chance in (lambda: n == 20, lambda: n // 3 + n == 26, lambda: 2 * n - n // 40 == 40):
+        with pytest.raises(Pinned):
+            chance()
+
+
 def test_dictionaries_decide_nothing() -> None:
     scope = Scope()
     n, m = symbol(scope, "n", 8), symbol(scope, "m", 3)
