@@ -3,6 +3,8 @@ What operators on images and boxes take (see `operator_bounds`): Relay's type re
 dialect do not say that it differs.
 """
 
+from math import inf
+
 from bounds.operator import (
     ANY_REAL,
     OPTIONAL_DTYPE,
@@ -42,6 +44,10 @@ def resize(operator: str, spatial: int) -> Subject:
             ([-1, *five[1:]], [*five[1:], -1], five[1:], [*five, 5]),
         ),
         roi=Bound((None, region), (region[1:], [*region, 1.0])),
+        scales=Bound(
+            (None, [0.5] * spatial, [7.0] * spatial),
+            ([0.5] * (spatial + 1), [0.0] * spatial, [-0.5] * spatial, [inf] * spatial),
+        ),
         layout=Bound((names,), (names[:-1], names[:-1] + "X", names.lower())),
         method=words("nearest_neighbor", "linear", "cubic"),
         coordinate_transformation_mode=words(*COORDINATES),
