@@ -124,7 +124,9 @@ def _range_of_reals(node: Node, numbers: Sequence[Array | None]) -> SSAValue:
             raise OnnxImportError(f"input {index} is {known.tolist()} beside a length")
         whole = known if number is not None else known.astype(np.int64)
         ends.append(node.constant(whole.reshape(())))
-    return cast(node, node.emit(ArangeOp(*ends, i64)), node.element_type(node.input(0)))
+    start, end, step = ends
+    whole_numbers = node.emit(ArangeOp(start, end, step, i64))
+    return cast(node, whole_numbers, node.element_type(node.input(0)))
 
 
 def _scalar(array: Array) -> int | float:
