@@ -138,6 +138,92 @@ def test_one_program_serves_what_is_computed_of_constants_and_lengths(body: str)
     assert first.conditions is not None and first.conditions == second.conditions
 
 
+IN_FLOATING_POINT = {
+    "parts keep their types": """
+        reals = Cast <to = 1> (shape)
+        halves = Constant <value_ints = [1, 1]> ()
+        n, eight = Split(reals, halves)
+        ratio = Div(eight, n)
+        z = Cast <to = 11> (ratio)
+    """,
+    "a product of what may be negative": """
+        five = Constant <value_ints = [5, 20]> ()
+        less = Sub(shape, five)
+        reals = Cast <to = 1> (less)
+        factor = Constant <value_float = 0.7> ()
+        product = Mul(reals, factor)
+        whole = Cast <to = 7> (product)
+        z = Cast <to = 11> (whole)
+    """,
+    "a truth": """
+        reals = Cast <to = 1> (shape)
+        quarter = Constant <value_float = 0.25> ()
+        product = Mul(reals, quarter)
+        truth = Cast <to = 9> (product)
+        z = Cast <to = 11> (truth)
+    """,
+    "half precision": """
+        many = Constant <value_ints = [683, 1]> ()
+        lengths = Mul(shape, many)
+        reals = Cast <to = 10> (lengths)
+        number = Constant <value_float = 2048.0> ()
+        bound = Cast <to = 10> (number)
+        more = Greater(reals, bound)
+        z = Cast <to = 11> (more)
+    """,
+    "many": """
+        million = Constant <value_ints = [1000000, 1]> ()
+        one = Constant <value_ints = [1, 0]> ()
+        lengths = Mul(shape, million)
+        others = Add(lengths, one)
+        reals = Cast <to = 1> (lengths)
+        others_too = Cast <to = 1> (others)
+        equal = Equal(reals, others_too)
+        z = Cast <to = 11> (equal)
+    """,
+    "zero below zero": """
+        places = Constant <value_ints = [0]> ()
+        n = Gather(shape, places)
+        real = Cast <to = 1> (n)
+        below = Constant <value_floats = [-0.0]> ()
+        both = Concat <axis = 0> (real, below)
+        inverse = Reciprocal(both)
+        z = Cast <to = 11> (inverse)
+    """,
+}
+
+
+@pytest.mark.parametrize("body", IN_FLOATING_POINT.values(), ids=IN_FLOATING_POINT)
+def test_lengths_in_floating_point(body: str) -> None:
+    """What is a whole number no more is computed when the program runs."""
+    proto = lengths_of(body, "double")
+    model = xrelay.compile(proto, cache=False)
+    for n in (3, 2, 4, 9, 20, 21):
+        x = np.zeros((n, 8), np.float32)
+        (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
+        np.testing.assert_array_equal(model.run({"x": x})["z"], wanted)
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        "",
+        "real = Constant <value_float = 0.5> () half = Cast <to = 16> (real) reals = Mul(given, half)",
+    ],
+)
+def test_lengths_as_bfloats(factor: str) -> None:
+    """onnxruntime has none of these."""
+    body = f"""
+        given = Cast <to = 16> (shape)
+        {factor}
+        z = Cast <to = 7> ({"reals" if factor else "given"})
+    """
+    model = xrelay.compile(lengths_of(body, "int64"), cache=False)
+    for n in (4, 12):
+        found = model.run({"x": np.zeros((n, 8), np.float32)})["z"]
+        np.testing.assert_array_equal(found, np.array([n, 8]) // (2 if factor else 1))
+
+
 @pytest.mark.parametrize("by", ["sizes", "scales"])
 def test_a_batch_stays_open_where_images_are_resized(by: str) -> None:
     first = """
