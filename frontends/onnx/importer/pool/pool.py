@@ -125,9 +125,9 @@ def _tables(
     For each window and each of its places, [windows, places], whether it is in the image, the number of its element, or of the
     nearest one, and the same as results have it.
     """
-    require_table((*counts, *kernel), "the array of places in windows")
     if any(map(is_open, (*image, *counts))):
         return _open_tables(node, kernel, window, image, counts, by_columns=by_columns)
+    require_table((*counts, *kernel), "the array of places in windows")
     pads = window.padding(image, kernel)
     starts = [
         np.arange(count) * stride for count, stride in zip(counts, window.strides, strict=True)
