@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import onnxruntime
 import pytest
+from cases.open_lengths import BYTES, CASES, DEPTHS, TRANSPOSED_BYTES
 from guard_pages import guarded_run
 from onnx import ModelProto, helper, numpy_helper
 from onnx_models import model_of
-from open_models import BYTES, CASES, DEPTHS, TRANSPOSED_BYTES
 from raw_calls import RawCode
 
 import xrelay
