@@ -24,7 +24,7 @@ from xrelay.dialects.polynomials import (
     total,
 )
 
-LEAST = 2
+LEAST = 1
 """The least value of a symbol: lengths of 0 and 1 behave differently (broadcasting, empty loops), and are numbers."""
 MOST = 2**31 - 1
 """The greatest value of a symbol."""
@@ -340,25 +340,27 @@ class Scope:
         if relation in ("<", "<="):
             factor, known = -factor, -known
         least = (1 if relation in ("<", ">") else 0) - known
-        symbol = self._symbol(core)
+        atom = self._single_atom(core)
         low, high = self.ranges.get(core, (-inf, inf))
-        if symbol is not None:
-            low, high = self.atoms[symbol].bounds
         if factor > 0:
             low = max(low, -(-least // factor))
         else:
             high = min(high, least // factor)
-        if symbol is not None:
-            self.atoms[symbol] = replace(self.atoms[symbol], bounds=(low, high))
-        else:
+        if atom is None or atom >= len(
+            self.symbols
+        ):  # The bounds of symbols are conditions as they are.
             self.ranges[core] = low, high
+        if atom is not None:
+            known = self.atoms[atom].bounds
+            bounds = max(low, known[0]), min(high, known[1])
+            self.atoms[atom] = replace(self.atoms[atom], bounds=bounds)
 
-    def _symbol(self, value: Polynomial) -> int | None:
-        """The symbol that a polynomial is, if it is one."""
+    @staticmethod
+    def _single_atom(value: Polynomial) -> int | None:
+        """The atom that a polynomial is, if it is one."""
         if len(value) != 1 or len(value[0][0]) != 1 or value[0][1] != 1:
             return None
-        atom = value[0][0][0]
-        return atom if atom < len(self.symbols) else None
+        return value[0][0][0]
 
     def conditions(self) -> list[Guard]:
         """What the lengths have to meet beside the bounds of the symbols."""

@@ -29,7 +29,15 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from xrelay.dialects.length_scope import RELATIONS, Scope
-from xrelay.dialects.polynomials import Polynomial, difference, multiplied, number, times, total
+from xrelay.dialects.polynomials import (
+    Polynomial,
+    difference,
+    multiplied,
+    number,
+    split,
+    times,
+    total,
+)
 
 MOST_TERMS = 64
 MOST_FACTOR = 2**62
@@ -279,14 +287,15 @@ def is_open_type(type_: Attribute) -> bool:
     return isinstance(type_, TensorType) and any(map(is_open, type_.get_shape()))
 
 
-def likely_type(type_: Attribute) -> Attribute:
-    """A type with numbers for its lengths: those that choices are made for."""
+def type_at(type_: Attribute, number_of: Callable[[int], int]) -> Attribute:
+    """A type with numbers for its lengths: `likely` or `hint` ones."""
     if isinstance(type_, TupleType):
-        return TupleType(tuple(cast(TypeAttribute, likely_type(each)) for each in type_.types.data))
+        parts = (cast(TypeAttribute, type_at(each, number_of)) for each in type_.types.data)
+        return TupleType(tuple(parts))
     if not is_open_type(type_):
         return type_
     tensor = cast("TensorType[Attribute]", type_)
-    return TensorType(tensor.element_type, tuple(map(likely, tensor.get_shape())))
+    return TensorType(tensor.element_type, tuple(map(number_of, tensor.get_shape())))
 
 
 def hint(value: int) -> int:
@@ -299,13 +308,24 @@ def likely(value: int) -> int:
     return value.scope.likely(value.value) if _is_length(value) else value
 
 
-def certainly(value: int, other: int) -> bool:
-    """Whether two numbers are the same whatever the lengths are. They may turn out to be so when the program runs."""
-    first = value if is_open(value) else other
-    if not is_open(first):
+def certainly(value: float | None, other: float) -> bool:
+    """
+    Whether two numbers are the same whatever the lengths are. They may turn out to be so when the program runs: a length that
+    may be 1 is treated as a longer one, which is right for it as well.
+    """
+    if not _is_length(value) and not _is_length(other):
         return value == other
-    apart = difference(polynomial(value), polynomial(other))
-    return cast(Length, first).scope.is_zero(apart)
+    first, second = (value, other) if _is_length(value) else (cast(Length, other), value)
+    if second is None or isinstance(second, float):
+        return False
+    return first.scope.is_zero(difference(first.value, polynomial(second)))
+
+
+def divides(part: int, whole: int) -> bool:
+    """Whether a positive number divides another one whatever the lengths are."""
+    if not is_open(part) and not is_open(whole):
+        return 0 < part <= whole and whole % part == 0
+    return not split(polynomial(whole), polynomial(part))[1]
 
 
 def same_for_many(value: int, other: int) -> bool:

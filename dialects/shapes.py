@@ -265,7 +265,11 @@ def broadcast_shapes(lhs: Shape, rhs: Shape, names: tuple[str, str] = ("lhs", "r
     padded = [[1] * (rank - len(shape)) + list(shape) for shape in (lhs, rhs)]
     result: list[int] = []
     for axis, (left, right) in enumerate(zip(*padded, strict=True)):
-        if left == right or right == 1:
+        if certainly(right, 1):
+            result.append(left)
+        elif certainly(left, 1):
+            result.append(right)
+        elif left == right or right == 1:
             result.append(left)
         elif left == 1 or left == DYNAMIC_INDEX:
             result.append(right)

@@ -53,6 +53,7 @@ from xrelay.analysis.facts.scale_demands import Edit
 from xrelay.analysis.facts.suggestions import PassOptionError, unknown_choice
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
@@ -133,7 +134,7 @@ def axes_of(scale: SSAValue, plan: Plan) -> tuple[int, ...]:
         return plan.axes
     shape = shape_of(scale)
     offset = plan.multiply.result.type.get_num_dims() - len(shape)
-    long = tuple(axis for axis, length in enumerate(shape, offset) if length != 1)
+    long = tuple(axis for axis, length in enumerate(shape, offset) if not certainly(length, 1))
     return plan.demand.axes or long if long else ()
 
 

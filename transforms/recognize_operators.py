@@ -43,8 +43,9 @@ from xrelay.analysis.patterns.matching import Match, match
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, YieldOp
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.norm import LayerNormOp, RmsNormOp, SoftmaxOp
-from xrelay.dialects.shapes import is_tensor_type, shape_of
+from xrelay.dialects.shapes import is_tensor_type, same_type, shape_of
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, ReductionOp, SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -93,7 +94,7 @@ def _vector(emit: Emitter, value: SSAValue, axis: int, shape: Sequence[int]) -> 
     position = axis - len(shape) + len(own)
     if position < 0 or own[position] != length:
         return None
-    if any(dim != 1 for index, dim in enumerate(own) if index != position):
+    if any(not certainly(dim, 1) for index, dim in enumerate(own) if index != position):
         return None
     return value if len(own) == 1 else emit(ReshapeOp(value, [length]))
 
@@ -101,7 +102,7 @@ def _vector(emit: Emitter, value: SSAValue, axis: int, shape: Sequence[int]) -> 
 def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     """relay.nn.layer_norm, without scale or shift where the sub-graph has none."""
     x, axis = found[X], _same_axis(found, MeanOp)
-    if axis is None or x.type != result.type:
+    if axis is None or not same_type(x.type, result.type):
         return None
     shape = shape_of(x)
     gamma, beta = (
@@ -127,7 +128,7 @@ def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None
 def rms_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     """relay.nn.rms_norm, without scale where the sub-graph has none."""
     x, axis = found[X], _same_axis(found, MeanOp)
-    if axis is None or x.type != result.type:
+    if axis is None or not same_type(x.type, result.type):
         return None
     shape = shape_of(x)
     vector = _vector(emit, found[GAMMA], axis, shape) if GAMMA in found else None
@@ -149,7 +150,7 @@ def rms_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
 def softmax(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     """relay.nn.softmax"""
     x, axis = found[X], _same_axis(found, MaxOp, SumOp)
-    if axis is None or x.type != result.type:
+    if axis is None or not same_type(x.type, result.type):
         return None
     rank = len(shape_of(x))
     return emit(SoftmaxOp(x, axis=axis - rank if axis == rank - 1 else axis))

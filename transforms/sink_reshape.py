@@ -37,7 +37,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp
-from xrelay.dialects.lengths import certainly
+from xrelay.dialects.lengths import certainly, divides
 from xrelay.dialects.nn.norm import BiasAddOp, LayerNormOp, RmsNormOp, SoftmaxFamilyOp
 from xrelay.dialects.qnn.arithmetic import QnnLookupOp
 from xrelay.dialects.shapes import integer, is_tensor_type, same_shape, shape_of, with_shape
@@ -72,8 +72,16 @@ def aligned_groups(old: Shape, new: Shape) -> list[tuple[range, range]]:
             left, i = old[i], i + 1
         if j < len(new):
             right, j = new[j], j + 1
-        while left != right:
-            if left < right:
+        while not certainly(left, right):
+            if divides(left, right):
+                left_is_part = True
+            elif divides(right, left):
+                left_is_part = False
+            elif left == right:
+                break
+            else:
+                left_is_part = left < right
+            if left_is_part:
                 left, i = left * old[i], i + 1
             else:
                 right, j = right * new[j], j + 1
@@ -89,9 +97,9 @@ def shape_before(operand: Shape, old: Shape, new: Shape) -> list[int] | None:
     full = [1] * (len(new) - len(operand)) + list(operand)
     result: list[int] = []
     for before, after in aligned_groups(old, new):
-        if all(full[axis] == new[axis] for axis in after):
+        if all(certainly(full[axis], new[axis]) for axis in after):
             result.extend(old[axis] for axis in before)
-        elif all(full[axis] == 1 for axis in after):
+        elif all(certainly(full[axis], 1) for axis in after):
             result.extend(1 for _ in before)
         else:
             return None
@@ -102,8 +110,8 @@ def axis_before(axis: int, old: Shape, new: Shape) -> int | None:
     """The axis of `old` that axis `axis` of `new` is, None when a reshape splits or merges it."""
     for before, after in aligned_groups(old, new):
         if axis in after:
-            matching = [each for each in before if old[each] == new[axis]]
-            whole = prod(new[each] for each in after) == new[axis]
+            matching = [each for each in before if certainly(old[each], new[axis])]
+            whole = certainly(prod(new[each] for each in after), new[axis])
             return matching[0] if whole and matching else None
     return None
 
@@ -133,7 +141,7 @@ def _on(op: RelayOp, operands: Sequence[SSAValue], shape: Shape, emit: Emitter) 
 
 
 def _reshaped(emit: Emitter, value: SSAValue, shape: Shape) -> SSAValue:
-    same = shape_of(value) == tuple(shape)
+    same = same_shape(shape_of(value), shape)
     return value if same else emit(ReshapeOp(value, shape, allowzero=0 in shape))
 
 
@@ -192,7 +200,7 @@ def _same_shape(first: SSAValue, second: SSAValue) -> bool:
     return (
         is_tensor_type(first.type)
         and is_tensor_type(second.type)
-        and first.type.get_shape() == second.type.get_shape()
+        and same_shape(first.type.get_shape(), second.type.get_shape())
     )
 
 

@@ -115,7 +115,7 @@ def image_dimensions(value: SSAValue) -> tuple[int, ...]:
 def has_channels(value: SSAValue, channels: int) -> bool:
     """Whether a value that is broadcast against images differs from channel to channel."""
     dimensions = image_dimensions(value)
-    return dimensions[1] == channels and prod(dimensions) > 1
+    return certainly(dimensions[1], channels) and not certainly(prod(dimensions), 1)
 
 
 def _convolution(op: Conv2DOp, lanes: int) -> Images:

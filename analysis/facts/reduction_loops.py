@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.norm import BiasAddOp, PReluOp
-from xrelay.dialects.shapes import is_dynamic, normalize_axis, shape_of
+from xrelay.dialects.shapes import is_dynamic, normalize_axis, same_shape, shape_of
 from xrelay.dialects.tensor.reduce import ReductionOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
@@ -56,14 +57,14 @@ def meets_what_it_reduced(op: ReductionOp, inside: Callable[[Operation], bool]) 
                 continue
             after = _places_after(user, use.index, places)
             result = user.results[0]
-            if shape_of(result) != shape:
+            if not same_shape(shape_of(result), shape):
                 if (result, after) not in seen:
                     seen.add((result, after))
                     pending.append((result, after))
             elif any(
                 found != wanted
                 for found, wanted, size in zip(after, whole, shape, strict=True)
-                if size != 1
+                if not certainly(size, 1)
             ):
                 return False
     return True

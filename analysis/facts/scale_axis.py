@@ -39,6 +39,7 @@ from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.blob import stored_content
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import Shape, is_float, same_type, tensor_type
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
@@ -215,7 +216,7 @@ class _Planner:
             return False
         if not same_type(data.type, type_) or data in self.given.constants:
             return False
-        return sum(length != 1 for length in scale.type.get_shape()) <= MOST_AXES
+        return sum(not certainly(length, 1) for length in scale.type.get_shape()) <= MOST_AXES
 
     def _folded(self, op: MultiplyOp, index: int) -> Plan:
         """The plan that folds an operand. Raises Refused."""
@@ -301,7 +302,8 @@ class _Planner:
 
     def _axes(self, shape: Shape, data: Shape, demand: Demand) -> tuple[int, ...]:
         """The axes that a scale of some shape lies along, as a demand wants it. Raises Refused."""
-        long = tuple(axis for axis, n in enumerate(shape, len(data) - len(shape)) if n != 1)
+        lengths = enumerate(shape, len(data) - len(shape))
+        long = tuple(axis for axis, length in lengths if not certainly(length, 1))
         if demand.axes and varies_along(shape, data, demand.axes):
             return demand.axes
         if self.demands.beyond_relay and (not long or demand.axes is None and len(long) == 1):

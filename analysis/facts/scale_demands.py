@@ -37,6 +37,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp, Conv3DOp
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
@@ -141,7 +142,7 @@ def varies_along(shape: Sequence[int], data: Sequence[int], axes: Sequence[int])
     if offset < 0 or any(axis < offset for axis in axes):
         return False
     return all(
-        length == data[axis] != DYNAMIC_INDEX if axis in axes else length == 1
+        length == data[axis] != DYNAMIC_INDEX if axis in axes else certainly(length, 1)
         for axis, length in enumerate(shape, offset)
     )
 
@@ -257,7 +258,7 @@ class Demands(ABC):
     def product(self, op: MultiplyOp, index: int, folded: Demand | None) -> Step:
         """How a product of an operand and a constant takes a scale in the latter."""
         other = op.operands[1 - index]
-        fits = other in self.given.constants and op.operands[index].type == op.result.type
+        fits = other in self.given.constants and same_type(op.operands[index].type, op.result.type)
         if not fits or not self.beyond_relay:
             refuse(op, "does not take a scale")
         edit = Edit(op, 1 - index, op.result.type.get_num_dims())

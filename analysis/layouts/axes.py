@@ -16,6 +16,7 @@ from xrelay.analysis.layouts.inference import (
     moved_axis,
     refines,
 )
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.norm import BatchNormOp, InstanceNormOp, L2NormalizeOp, StandardizingOp
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
 from xrelay.dialects.shapes import int_array, integer, normalize_axes, normalize_axis, shape_of
@@ -175,7 +176,7 @@ def squeeze(op: SqueezeOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> I
         return None
     shape = shape_of(op.data)
     if op.axis is None:
-        axes = [axis for axis, length in enumerate(shape) if length == 1]
+        axes = [axis for axis, length in enumerate(shape) if certainly(length, 1)]
     else:
         axes = list(normalize_axes(op.axis.get_values(), len(shape)))
     properties: dict[str, Attribute] = {}

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from xdsl.ir import Attribute
 
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.tensor.layout import Layout, LayoutAxis
 
 Known: TypeAlias = Layout | None
@@ -111,7 +112,7 @@ def broadcast_blocks(layout: Layout, old: Layout, shape: Sequence[int]) -> Layou
         if axis.block is None or old.find(axis.name, block=True) is not None:
             return axis
         place = old.find(axis.name)
-        return LayoutAxis(axis.name, 1) if place is None or shape[place] == 1 else axis
+        return LayoutAxis(axis.name, 1) if place is None or certainly(shape[place], 1) else axis
 
     return Layout(tuple(map(fitted, layout.axes)))
 

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32, i8, 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import normalize_axis, same_dimension, tensor_type
 
 ui8 = IntegerType(8, Signedness.UNSIGNED)
@@ -53,7 +54,7 @@ def require_scalar_parameters(scale: SSAValue, zero_point: SSAValue, names: str)
 
 def is_scalar(value: SSAValue) -> bool:
     """Whether a parameter is one number for a whole tensor."""
-    return all(dim == 1 for dim in tensor_type(value, "a parameter").get_shape())
+    return all(certainly(dim, 1) for dim in tensor_type(value, "a parameter").get_shape())
 
 
 def require_channel_parameter(value: SSAValue, what: str, dtype: Attribute, length: int) -> None:

@@ -18,6 +18,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.core.values import CompositeOp
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import leaf_type, same_shape, static_tensor
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
@@ -185,21 +186,23 @@ class Evaluator:
         b, lanes, rank = self.b, position.lanes, len(position.shape)
         padded = (1,) * (rank - len(shape)) + shape
         split = len(position.outer)
-        if all(dim == 1 for dim in padded[split:]):
+        if all(certainly(dim, 1) for dim in padded[split:]):
             inner, lanes = 0, 1
-        elif padded[split:] == position.shape[split:]:
+        elif same_shape(padded[split:], position.shape[split:]):
             inner = position.inner
-        elif position.in_row and all(dim == 1 for dim in padded[split:-1]):
+        elif position.in_row and all(certainly(dim, 1) for dim in padded[split:-1]):
             inner = b.mod(position.inner, padded[-1])
         elif position.in_row:
             coords = position.coords(b)
-            own = [0 if dim == 1 else c for dim, c in zip(padded, coords, strict=True)]
-            lanes = 1 if padded[-1] == 1 else lanes
+            own = [0 if certainly(dim, 1) else c for dim, c in zip(padded, coords, strict=True)]
+            lanes = 1 if certainly(padded[-1], 1) else lanes
             value = yield Demand((operand, 0), at(shape, own[rank - len(shape) :], lanes))
             return b.splat(value, position.lanes)
         else:
             return (yield from self._broadcast_lanes(operand, position))
-        outer = [0 if d == 1 else c for d, c in zip(padded[:split], position.outer, strict=True)]
+        outer = [
+            0 if certainly(d, 1) else c for d, c in zip(padded[:split], position.outer, strict=True)
+        ]
         extra = rank - len(shape)
         if extra <= split:
             own = Position(shape, tuple(outer[extra:]), inner, lanes)
@@ -212,7 +215,7 @@ class Evaluator:
         positions: list[Position] = []
         for i in range(position.lanes):
             coords = position.lane(self.b, i).coords(self.b)[len(position.shape) - len(shape) :]
-            own = [0 if dim == 1 else c for dim, c in zip(shape, coords, strict=True)]
+            own = [0 if certainly(dim, 1) else c for dim, c in zip(shape, coords, strict=True)]
             positions.append(at(shape, own))
         return (yield from self.each_lane((operand, 0), positions))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+from xrelay.dialects.lengths import certainly
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.index import Index
 
@@ -39,7 +40,7 @@ class Position:
         """Whether all lanes are known to lie along the last axis alone."""
         if self.lanes == 1 or self.span <= 1 or self.in_one_row:
             return True
-        return prod(self.shape[len(self.outer) : -1]) == 1
+        return certainly(prod(self.shape[len(self.outer) : -1]), 1)
 
     def coords(self, b: KernelBuilder) -> tuple[Index, ...]:
         """The coordinates of lane 0."""

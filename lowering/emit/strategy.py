@@ -15,20 +15,22 @@ the rest of the group on it while it is in registers.
 Source: Relay's `OpStrategy`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import blake2b
+from math import prod
 from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.core.values import CompositeOp
+from xrelay.dialects.lengths import hint, likely
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.format import NO_SPACING, Spacing
 from xrelay.lowering.emit.group import body_digest
-from xrelay.lowering.emit.likely import has_lengths, with_likely_lengths
+from xrelay.lowering.emit.likely import has_lengths, with_numbers
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.target import NATIVE, Target
@@ -63,9 +65,17 @@ class Site:
     @property
     def likely(self) -> "Site":
         """The site at likely lengths: what is chosen by it must serve all lengths."""
+        return self._at(likely)
+
+    @property
+    def first(self) -> "Site":
+        """The site at the lengths of the first call."""
+        return self._at(hint)
+
+    def _at(self, number_of: Callable[[int], int]) -> "Site":
         if not has_lengths(self.op):
             return self
-        op, operands = with_likely_lengths(self.op)
+        op, operands = with_numbers(self.op, number_of)
         constants = frozenset(operands[each] for each in self.constants)
         return replace(self, op=op, constants=constants, of_open=self.op)
 
@@ -221,27 +231,44 @@ class Selection:
 def select(strategy: Strategy, site: Site) -> Selection:
     """
     Of the implementations that do not refuse the site, those with a tuning record compete by what
-    was measured. Without any record, those of the highest level compete by their estimates. The
-    first among equals is used.
+    was measured. Without any record, those of the highest level compete by their estimates: where
+    lengths are open, by the geometric mean of those at likely lengths and at the ones of the first
+    call. The first among equals is used.
 
     Raises DiagnosticException when all refuse.
     """
-    likely = site.likely
-    measured = likely.measured
-    candidates: list[Candidate] = []
+    usable: list[Implementation] = []
     refusals: list[Refusal] = []
     for each in strategy:
         reason = refusal_of(each, site)
         if reason is not None:
             refusals.append(Refusal(each, reason))
         else:
-            cost = each.cost(likely) if each.cost is not None else None
-            candidates.append(Candidate(each, cost, measured.get(each.name)))
-    if not candidates:
+            usable.append(each)
+    if not usable:
         reasons = "; ".join(f"{each.implementation.name}: {each.reason}" for each in refusals)
         raise DiagnosticException(f"no implementation of {site.op.name} can be used ({reasons})")
+    at_likely = site.likely
+    sites = [at_likely]
+    if at_likely is not site and len(usable) > 1:
+        first = site.first
+        # What would be no choice for the lengths of the first call has no estimate for them.
+        if all(refusal_of(each, first) is None for each in usable):
+            sites.append(first)
+    measured = at_likely.measured
+    candidates = [
+        Candidate(each, _estimate(each, sites), measured.get(each.name)) for each in usable
+    ]
     candidates.sort(key=_rank)
     return Selection(site, tuple(candidates), tuple(refusals))
+
+
+def _estimate(implementation: Implementation, sites: Sequence[Site]) -> float | None:
+    """The geometric mean of the costs at some sites, where there are estimates."""
+    cost = implementation.cost
+    if cost is None:
+        return None
+    return cost(sites[0]) if len(sites) == 1 else prod(map(cost, sites)) ** (1 / len(sites))
 
 
 def refusal_of(implementation: Implementation, site: Site) -> str | None:

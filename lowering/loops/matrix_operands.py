@@ -92,7 +92,7 @@ class ProductCode:
         """The addresses of a tile's operands at a step: in the left operand, and in a panel."""
         b, product, dot, right = self.b, self.plan.product, self.plan.dot, self.right
         row_step = self.row_step
-        left_member = 0 if product.left_batch == 1 else product.rows * row_step
+        left_member = 0 if certainly(product.left_batch, 1) else product.rows * row_step
         (member, panel), row = where.place, where.x
         start = b.add(b.mul(member, left_member), b.mul(row, row_step))
         x = b.address(self.left.pointer, b.add(start, b.mul(step, dot.group)), dot.image.storage)
@@ -103,7 +103,7 @@ class ProductCode:
         """Where a vector of a row lies in the result."""
         b, shape = self.b, self.plan.product.out_shape
         column = b.mul(vector, self.plan.lanes)
-        if self.plan.product.batch == 1:
+        if certainly(self.plan.product.batch, 1):
             return Position(shape, b.unflatten(row, shape[:-1]), column, count)
         member = b.unflatten(place[0], shape[:-2])
         return Position(shape, (*member, row), column, count)
@@ -113,7 +113,7 @@ def right_operand(ctx: KernelContext, plan: ProductPlan, width: int) -> Panels:
     """The right operand in panels of `width` columns, where it lies or packed."""
     product, dot = plan.product, plan.dot
     panels = blocks(product.columns, width)
-    member = 0 if product.right_batch == 1 else 1
+    member = 0 if certainly(product.right_batch, 1) else 1
     step = width * dot.group
     before = step if dot.shift else 0
     size = plan.steps * step + before
@@ -250,7 +250,7 @@ def _has_even_rows(format: Format) -> bool:
     rows = zip(format.shape[-2::-1], format.strides[-2::-1], strict=True)
     expected = 0
     for dim, stride in rows:
-        if expected and dim != 1 and stride != expected:
+        if expected and not certainly(dim, 1) and stride != expected:
             return False
         expected = stride * dim
     return True

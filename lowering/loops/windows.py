@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv.windows import Pads, may_pad
-from xrelay.dialects.lengths import is_open, larger, smaller
+from xrelay.dialects.lengths import certainly, is_open, larger, smaller
+from xrelay.dialects.shapes import same_shape
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, element
@@ -44,7 +45,7 @@ class Window:
 
     def __post_init__(self) -> None:
         moves = zip(self.strides, self.positions, strict=True)
-        strides = tuple(stride if places > 1 else 1 for stride, places in moves)
+        strides = tuple(1 if certainly(places, 1) else stride for stride, places in moves)
         object.__setattr__(self, "strides", strides)
 
     @property
@@ -135,7 +136,7 @@ class WindowedImage:
         """
         window = self.window
         moves = {*window.taps, *window.strides} != {1} or may_pad(window.pads)
-        return not moves and self.shape == window.positions
+        return not moves and same_shape(self.shape, window.positions)
 
     def row_start(self, image: Index, channel: Index, row: Sequence[Index]) -> Index:
         """The offset that the taps of an output row are counted from."""

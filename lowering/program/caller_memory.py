@@ -18,6 +18,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.ports import Port
+from xrelay.dialects.lengths import certainly
+from xrelay.dialects.shapes import same_shape
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.tensor.unary import CopyOp
 from xrelay.lowering.emit.evaluate import Leaf, leaf_shape
@@ -150,8 +152,8 @@ def _rest(leaf: Leaf, source: Leaf, growth: Growth, choices: Choices, *, is_stri
     if field not in args or origin((args[field], i)) != source:
         raise refusal
     shape = leaf_shape((field, i))
-    is_same = axis == growth.axis and shape == leaf_shape(source)
-    if not is_same and (is_strided or prod(shape[:axis]) != 1):
+    is_same = axis == growth.axis and same_shape(shape, leaf_shape(source))
+    if not is_same and (is_strided or not certainly(prod(shape[:axis]), 1)):
         raise refusal
     return Rest(axis, shape[axis])
 

@@ -19,6 +19,8 @@ from math import prod
 
 from xdsl.ir import Block, Operation
 
+from xrelay.dialects.lengths import certainly
+from xrelay.dialects.shapes import same_shape
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.lowering.emit.evaluate import Leaf, leaf_shape
 from xrelay.lowering.emit.format import NO_HALO, NO_SPACING, Spacing
@@ -86,7 +88,7 @@ class _Planner:
             return
         for leaf in operand_leaves(op):
             source = origin(leaf)
-            if not calls_kernel(op) or leaf_shape(leaf) != leaf_shape(source):
+            if not calls_kernel(op) or not same_shape(leaf_shape(leaf), leaf_shape(source)):
                 self.shared.add(source)
         if not calls_kernel(op):
             return
@@ -120,7 +122,7 @@ class _Planner:
         if not self.memory.fixed.isdisjoint((whole, *map(origin, fields))):
             return
         # Only without axes before the joined one is each field one piece of the result.
-        if prod(shape[:axis]) != 1 or 0 in shape or spacing.row_gap:
+        if not certainly(prod(shape[:axis]), 1) or 0 in shape or spacing.row_gap:
             return
         if spacing.halo != NO_HALO and axis > 1:
             return

@@ -21,6 +21,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.branches import passed_on
 from xrelay.dialects.core.references import RefType
 from xrelay.dialects.core.values import CompositeOp, FusedOp
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import leaf_type, leaf_types
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.elements import element
@@ -83,7 +84,9 @@ def origin(leaf: Leaf) -> Leaf:
         source = _origin_step(*leaf)
         if source is None:
             return leaf
-        if leaf_bytes(source) != leaf_bytes(leaf):
+        if not certainly(leaf_bytes(source), leaf_bytes(leaf)) and leaf_bytes(source) != leaf_bytes(
+            leaf
+        ):
             raise DiagnosticException(
                 f"{leaf[0].type} and {source[0].type} are one tensor in memory, but differ in size"
             )

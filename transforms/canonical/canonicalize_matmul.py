@@ -40,8 +40,9 @@ from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.shapes import shape_of
+from xrelay.dialects.shapes import same_shape, shape_of
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
@@ -50,7 +51,7 @@ from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_ty
 
 
 def _reshaped(emit: Emitter, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    return value if shape_of(value) == shape else reshaped(emit, value, shape)
+    return value if same_shape(shape_of(value), shape) else reshaped(emit, value, shape)
 
 
 def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> SSAValue | None:
@@ -66,7 +67,7 @@ def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> 
     if not isinstance(weight.owner, ConstantOp) or not has_static_type(op.result):
         return None
     *batch, rows, columns = shape_of(weight)
-    if any(length != 1 for length in batch) or not has_static_type(data):
+    if any(not certainly(length, 1) for length in batch) or not has_static_type(data):
         return None
     if 0 in shape_of(data) or 0 in (rows, columns):
         return None

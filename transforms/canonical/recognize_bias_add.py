@@ -24,8 +24,9 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.shapes import shape_of
+from xrelay.dialects.shapes import same_type, shape_of
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
@@ -35,7 +36,7 @@ from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_ty
 
 def _channel_axis(shape: Sequence[int], whole: Sequence[int]) -> int | None:
     """Which axis of `whole` a tensor of `shape` runs along, if it runs along one."""
-    long = [axis for axis, length in enumerate(shape) if length != 1]
+    long = [axis for axis, length in enumerate(shape) if not certainly(length, 1)]
     if len(long) != 1 or len(shape) > len(whole):
         return None
     axis = long[0] + len(whole) - len(shape)
@@ -46,7 +47,7 @@ def recognized_bias(op: AddOp, emit: Emitter) -> SSAValue | None:
     """x + b ──► bias_add(x, b), b being a vector along one axis of x"""
     for data, added in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         product = data.owner
-        if not isinstance(product, Operation) or data.type != op.result.type:
+        if not isinstance(product, Operation) or not same_type(data.type, op.result.type):
             continue
         if pattern_kind(product) != OpPatternKind.OUT_EWISE_FUSABLE:
             continue

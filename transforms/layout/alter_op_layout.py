@@ -60,7 +60,7 @@ from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalPool2DOp, Pool2DOp
-from xrelay.dialects.shapes import int_array, is_tensor_type, string
+from xrelay.dialects.shapes import int_array, is_tensor_type, same_shape, string
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, FloorDivideOp, FloorModOp, ModOp
 from xrelay.dialects.tensor.layout import (
     IMAGE,
@@ -179,7 +179,7 @@ class BlockRewriter:
             new: Operation = constant_op(blocked)
         else:
             assert is_tensor_type(value.type)
-            if value.type.get_shape() != tuple(dimensions):
+            if not same_shape(value.type.get_shape(), dimensions):
                 value = self._emit(ReshapeOp(value, dimensions), op)
             new = LayoutTransformOp(value, IMAGE, self.layout)
         self._blocked[key] = self._emit(new, op)

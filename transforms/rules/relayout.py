@@ -36,6 +36,7 @@ from xrelay.analysis.layouts.inference import Inferred, Known, Seen
 from xrelay.analysis.layouts.table import infer_layouts, rule_of
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import is_tensor_type, same_dimension, with_shape
 from xrelay.dialects.tensor.layout import Layout, LayoutAxis, LayoutTransformOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
@@ -306,7 +307,7 @@ class Relayout:
         assert is_tensor_type(value.type)
         result, source = value, old
         if len(old.names) < len(new.names):
-            if all(length == 1 for length in value.type.get_shape()):
+            if all(certainly(length, 1) for length in value.type.get_shape()):
                 return value
             missing = [name for name in new.names if name not in old.names]
             source = Layout((*map(LayoutAxis, missing), *old.axes))

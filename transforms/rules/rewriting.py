@@ -11,7 +11,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from xrelay.dialects.model_names import joint_location
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_tensor_type, same_type
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_op
 
@@ -70,7 +70,7 @@ def apply_rule(rule: Rule, op: Operation, rewriter: PatternRewriter) -> bool:
     """
     emit = Emitter()
     value = rule(op, emit)
-    if value is None or value is op.results[0] or value.type != op.results[0].type:
+    if value is None or value is op.results[0] or not same_type(value.type, op.results[0].type):
         for new in reversed(emit.ops):
             new.drop_all_references()
         return False

@@ -9,9 +9,9 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.dtypes import ElementType
-from xrelay.dialects.lengths import is_open
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
-from xrelay.dialects.shapes import broadcast_shapes, normalize_axis
+from xrelay.dialects.shapes import broadcast_shapes, normalize_axis, same_shape
 from xrelay.dialects.tensor.binary import DivideOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp
@@ -64,7 +64,7 @@ def _as_batch(
 ) -> SSAValue:
     """`value` as one batch of matrices: all of `batch`, or a single one that is used for each."""
     matrix = shape[-2:]
-    if prod(shape[:-2]) == 1:
+    if certainly(prod(shape[:-2]), 1):
         return reshaped(node, value, (1, *matrix))
     value = reshaped(node, value, shape)
     if shape[:-2] != batch:
@@ -74,7 +74,7 @@ def _as_batch(
 
 def reshaped(node: Node, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     """`value` with another shape, itself when it has that shape already."""
-    if node.shape_of(value) == shape:
+    if same_shape(node.shape_of(value), shape):
         return value
     return node.emit(ReshapeOp(value, shape, allowzero=0 in shape))
 

@@ -123,7 +123,7 @@ class _Code:
     ) -> SSAValue:
         """Neighbours in a row of a matrix of a batch."""
         shape = shape_of(value)
-        before = (0 if batch == 1 else member,) if len(shape) > 2 else ()
+        before = (0 if certainly(batch, 1) else member,) if len(shape) > 2 else ()
         return self.ctx.ev.get((value, 0), at(shape, (*before, row, column), lanes))
 
     def pack(self, member: Index, first_key: Index, keys: int) -> None:

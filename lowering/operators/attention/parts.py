@@ -35,6 +35,7 @@ from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp, YieldO
 from xrelay.dialects.lengths import is_open, smaller
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import SoftmaxOp
+from xrelay.dialects.shapes import same_shape
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
@@ -229,7 +230,7 @@ def _acts_alike(op: Operation, used: Sequence[bool]) -> bool:
         return True
     shape = shape_of(op.results[0])
     return isinstance(op, ON_ELEMENTS) and all(
-        shape_of(operand) == shape
+        same_shape(shape_of(operand), shape)
         for operand, is_scores in zip(op.operands, used, strict=True)
         if is_scores
     )

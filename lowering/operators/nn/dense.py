@@ -140,7 +140,7 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
     # One pair of matrices, or one for each member of a batch; a matrix may serve them all.
     batch = 1 if isinstance(op, DenseOp) else prod(out_shape[:-2])
     sizes = [
-        prod(shape_of(operand)[-2:]) if batch > 1 and prod(shape_of(operand)[:-2]) > 1 else 0
+        0 if certainly(prod(shape_of(operand)[:-2]), 1) else prod(shape_of(operand)[-2:])
         for operand in op.operands
     ]
     lanes = ctx.target.lanes(matrices.kind.bytes)

@@ -10,6 +10,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import certainly
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, shape_of
@@ -31,7 +32,7 @@ def parameter(ev: Evaluator, value: SSAValue, axis: int, position: Position) -> 
     `axis`; a scalar where it is the same for all lanes.
     """
     b, shape = ev.b, shape_of(value)
-    if all(dim == 1 for dim in shape):
+    if all(certainly(dim, 1) for dim in shape):
         return (yield Demand((value, 0), at(shape, [0] * len(shape))))
     if axis < len(position.outer):
         return (yield Demand((value, 0), at(shape, [position.outer[axis]])))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.tensor.einsum import EinsumOp
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import wide
@@ -30,7 +31,9 @@ def _einsum(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             place = dict(zip([*equation.output, *summed], [*coords, *indices], strict=True))
             product: SSAValue | None = None
             for i, (labels, shape) in enumerate(zip(equation.inputs, shapes, strict=True)):
-                own = [0 if d == 1 else place[n] for n, d in zip(labels, shape, strict=True)]
+                own = [
+                    0 if certainly(d, 1) else place[n] for n, d in zip(labels, shape, strict=True)
+                ]
                 value = convert(b, ctx.ev.get((op.data, i), at(shape, own)), kind, computed)
                 product = value if product is None else multiply(b, product, value, computed)
             assert product is not None, "an equation has an operand"

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation, SSAValue
 
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.tensor import indexing
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
@@ -59,7 +60,7 @@ def _adv_index(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule
     own: list[Index] = []
     for i, other in enumerate(others):
         aligned = coords[rank - len(other) : rank]
-        place = [0 if dim == 1 else c for dim, c in zip(other, aligned, strict=True)]
+        place = [0 if certainly(dim, 1) else c for dim, c in zip(other, aligned, strict=True)]
         raw = yield Demand((op.inputs, i + 1), at(other, place))
         own.append(index_value(b, raw, leaf_element((op.inputs, i + 1)), shape[i], "clip"))
     return (yield Demand((op.inputs, 0), at(shape, [*own, *coords[rank:]])))

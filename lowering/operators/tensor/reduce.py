@@ -170,7 +170,7 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
         axes, kind = op.reduced_axes, wide(element_of(op.data))
         count = prod(shape_of(op.data)[axis] for axis in axes)
         if not kind.is_float:
-            count = max(1, count)  # For no elements: 0, where floating point has NaN.
+            count = max(count, 1)  # For no elements: 0, where floating point has NaN.
         reduce_axes(ctx, op, axes, reducer, sink, kind, count if mean else None)
 
     return (Implementation("loops", emit),)
@@ -182,7 +182,7 @@ def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
         source, shape = element_of(op.data), shape_of(op.data)
         axes = sorted(op.data_layout.index(name) for name in "HW")
         if mean:
-            count = max(1, prod(shape[axis] for axis in axes))
+            count = max(prod(shape[axis] for axis in axes), 1)
             reduce_axes(ctx, op, axes, reducer, sink, sum_kind(source), count)
         else:
             reduce_axes(ctx, op, axes, reducer, sink, wide(source))

@@ -73,7 +73,7 @@ class _Axes:
         """The axes; None when neighbours in a row of the operand stay neighbours."""
         shape = shape_of(op.data)
         permutation = tuple(op.permutation)
-        longer = [axis for axis, length in enumerate(shape) if length != 1]
+        longer = [axis for axis, length in enumerate(shape) if not certainly(length, 1)]
         runs: list[list[int]] = []
         for axis in (axis for axis in permutation if axis in longer):
             if runs and longer.index(axis) == longer.index(runs[-1][-1]) + 1:
@@ -103,7 +103,7 @@ class _Axes:
         """
         few, many = (self.read, self.written) if back else (self.written, self.read)
         order = range(len(self.shape)) if back else self.permutation
-        longer = [axis for axis in order if self.shape[axis] != 1]
+        longer = [axis for axis in order if not certainly(self.shape[axis], 1)]
         beside = tuple(longer[-len(few) - len(many) :]) == (*many, *few)
         count = prod(self.lengths(few))
         return count if beside and not is_open(count) and count <= FEW else 0

@@ -165,18 +165,18 @@ def lengths(symbols: str, bounds: Sequence[tuple[int, int]], *left_out: tuple[in
 @pytest.mark.parametrize(
     ("ranges", "made", "found"),
     [
-        ({}, lengths("n m", [(2, 99), (2, 99)]), []),
-        ({}, lengths("n m", [(3, 99), (2, 99)]), [{"n": 2, "m": 6}]),
-        ({"n": (2, 120)}, lengths("n m", [(2, 99), (2, 99)]), [{"n": 100, "m": 6}]),
-        ({"n": (5, 99)}, lengths("n m", [(6, 98), (2, 99)]), [{"n": 5, "m": 6}, {"n": 99, "m": 6}]),
-        ({"n": (5, 99)}, lengths("n m", [(5, 99), (2, 99)]), []),
-        ({"n": (0, 99)}, lengths("n m", [(2, 99), (2, 99)]), []),
-        ({}, lengths("n m", [(2, 99), (2, 99)], (1, 8)), [{"n": 5, "m": 8}]),
-        ({"m": (8, 9)}, lengths("n m", [(2, 99), (8, 9)], (1, 8)), [{"n": 5, "m": 8}]),
-        ({"m": (2, 8)}, lengths("n m", [(2, 99), (2, 8)], (1, 8)), [{"n": 5, "m": 8}]),
-        ({"m": (2, 7)}, lengths("n m", [(2, 99), (2, 7)], (1, 8)), []),
-        ({"m": (9, 20)}, lengths("n m", [(2, 99), (9, 20)], (1, 8)), []),
-        ({}, lengths("n m", [(2, 99), (2, 99)], (2, 8)), []),  # No symbol, but computed from some.
+        ({}, lengths("n m", [(1, 99), (1, 99)]), []),
+        ({}, lengths("n m", [(3, 99), (1, 99)]), [{"n": 2, "m": 6}]),
+        ({"n": (1, 120)}, lengths("n m", [(1, 99), (1, 99)]), [{"n": 100, "m": 6}]),
+        ({"n": (5, 99)}, lengths("n m", [(6, 98), (1, 99)]), [{"n": 5, "m": 6}, {"n": 99, "m": 6}]),
+        ({"n": (5, 99)}, lengths("n m", [(5, 99), (1, 99)]), []),
+        ({"n": (0, 99)}, lengths("n m", [(1, 99), (1, 99)]), []),
+        ({}, lengths("n m", [(1, 99), (1, 99)], (1, 8)), [{"n": 5, "m": 8}]),
+        ({"m": (8, 9)}, lengths("n m", [(1, 99), (8, 9)], (1, 8)), [{"n": 5, "m": 8}]),
+        ({"m": (2, 8)}, lengths("n m", [(1, 99), (2, 8)], (1, 8)), [{"n": 5, "m": 8}]),
+        ({"m": (2, 7)}, lengths("n m", [(1, 99), (2, 7)], (1, 8)), []),
+        ({"m": (9, 20)}, lengths("n m", [(1, 99), (9, 20)], (1, 8)), []),
+        ({}, lengths("n m", [(1, 99), (1, 99)], (2, 8)), []),  # No symbol, but computed from some.
     ],
 )
 def test_lengths_that_programs_leave_out(
@@ -184,7 +184,7 @@ def test_lengths_that_programs_leave_out(
 ) -> None:
     """Those beside the bounds of a program, and those that a condition leaves out, within the ranges."""
     least = vars(saved_lengths)["LEAST"]
-    assert least == 2, "a length of 1 has a program of its own"
+    assert least == 1, "a length of 0 has a program of its own"
     type_ = vars(saved_lengths)["_Saving"]
     saving = type_.__new__(type_)
     saving.made, saving.lengths = [made], [{"n": 5, "m": 6}]

@@ -19,12 +19,13 @@ from xrelay.dialects.lengths import (
     hint,
     is_open_type,
     larger,
-    likely_type,
+    likely,
     may_exceed,
     place_of,
     polynomial,
     smaller,
     symbol,
+    type_at,
 )
 from xrelay.dialects.polynomials import quotient_bounds
 from xrelay.dialects.slicing import resolve_slices
@@ -138,10 +139,10 @@ def test_what_holds_for_all_lengths_is_no_guard() -> None:
     assert n * m == m * n
     assert 0 not in (n, n * m, -(-n // 16))
     assert -1 not in (n, m)
-    assert n > 1
-    assert n + m >= 4
+    assert n > 0
+    assert n + m >= 2
     assert smaller(n, 1) == 1
-    assert larger(n, 2) == n
+    assert larger(n, 1) == n
     assert prod((n, 3, 4)) == 12 * n
     assert common_divisor(n * 12 + m * 18) == 6
     assert divmod(n * 4, 2) == (n * 2, 0)
@@ -268,7 +269,7 @@ def test_lengths_stand_in_types() -> None:
     assert type_ == TensorType(f32, (n, 3))
     assert type_ != TensorType(f32, (n * 2, 3))
     assert is_open_type(type_)
-    assert likely_type(type_) == TensorType(f32, (32, 3))
+    assert type_at(type_, likely) == TensorType(f32, (32, 3))
     assert not scope.conditions()
     assert type_ != TensorType(f32, (4, 3)), "which is a decision"
     assert program(scope).at([(4,)]) is None

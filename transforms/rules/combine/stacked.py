@@ -22,7 +22,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.shapes import shape_of
+from xrelay.dialects.shapes import same_shape, shape_of
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.tensor.transform import SplitOp, StackOp
 from xrelay.transforms.rules.combine.parallel import Combiner, Layer
@@ -51,7 +51,7 @@ class StackingCombiner(Combiner, ABC):
         return (
             not isinstance(layer.ops[0], BiasAddOp)
             and len(shapes) == 1
-            and shape_of(layer.ops[0].results[0]) == shape_of(tails[0].results[0])
+            and same_shape(shape_of(layer.ops[0].results[0]), shape_of(tails[0].results[0]))
         )
 
     def other_operand(self, emit: Emitter, layer: Layer, tails: Sequence[RelayOp]) -> SSAValue:

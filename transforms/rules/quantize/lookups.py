@@ -26,7 +26,7 @@ from xrelay.dialects.nn.norm import BiasAddOp, PReluOp
 from xrelay.dialects.qnn.arithmetic import QnnLookupOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
 from xrelay.dialects.qnn.parameters import BYTES
-from xrelay.dialects.shapes import element_type_of, is_tensor_type, shape_of
+from xrelay.dialects.shapes import element_type_of, is_tensor_type, same_shape, shape_of
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.unary import CastOp, ElementwiseUnaryOp
 from xrelay.interpreters.arrays import Array, dtype_of
@@ -109,7 +109,7 @@ class Functions:
             if found is None or source not in (None, found.source):
                 return None
             source, cost = found.source, cost + found.cost
-        if source is None or shape_of(source) != shape_of(op.results[0]):
+        if source is None or not same_shape(shape_of(source), shape_of(op.results[0])):
             return None
         return ByteFunction(source, cost)
 

@@ -22,7 +22,7 @@ from xrelay.dialects.pool.adaptive import AdaptiveAvgPool1DOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp
 from xrelay.dialects.qnn import arithmetic as qnn
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
-from xrelay.dialects.shapes import shape_of
+from xrelay.dialects.shapes import same_shape, shape_of
 from xrelay.dialects.tensor.binary import AddOp, MaximumOp, MinimumOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reduce import MeanOp
 from xrelay.dialects.tensor.transform import ConcatenateOp
@@ -129,7 +129,9 @@ def _is_biased(left: Quantized, right: Quantized) -> bool:
     one, other = left.affine, right.affine
     if one.dtype != i32 or other.dtype != i32 or not (one.is_centred and other.is_centred):
         return False
-    if not (one.is_whole and other.is_whole) and shape_of(left.value) != shape_of(right.value):
+    if not (one.is_whole and other.is_whole) and not same_shape(
+        shape_of(left.value), shape_of(right.value)
+    ):
         return False
     return one.is_near(other, left.value)
 

@@ -7,6 +7,8 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from xrelay.analysis.facts.constants import number_of
+from xrelay.dialects.lengths import certainly
+from xrelay.dialects.shapes import same_type
 from xrelay.dialects.tensor.binary import (
     AddOp,
     BroadcastBinaryOp,
@@ -62,7 +64,7 @@ def divide_by_constant(op: DivideOp, emit: Emitter) -> SSAValue | None:
 def small_power(op: PowerOp, emit: Emitter) -> SSAValue | None:
     """x ** 1 ──► x, x ** 2 ──► x * x, x ** 3 ──► x * x * x"""
     exponent = number_of(op.rhs)
-    if op.lhs.type != op.result.type or exponent not in (1, 2, 3):
+    if not same_type(op.lhs.type, op.result.type) or exponent not in (1, 2, 3):
         return None
     result = op.lhs
     for _ in range(int(exponent) - 1):
@@ -80,9 +82,9 @@ def doubled(op: AddOp, emit: Emitter) -> SSAValue | None:
 def _neutral(op: BroadcastBinaryOp) -> SSAValue | None:
     """The operand that an addition, … passes on, were there no signed zeros."""
     number = 0 if isinstance(op, AddOp | SubtractOp) else 1
-    if number_of(op.rhs) == number:
+    if certainly(number_of(op.rhs), number):
         return op.lhs
-    if isinstance(op, AddOp | MultiplyOp) and number_of(op.lhs) == number:
+    if isinstance(op, AddOp | MultiplyOp) and certainly(number_of(op.lhs), number):
         return op.rhs
     return None
 

@@ -2,7 +2,8 @@
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.shapes import same_shape, shape_of
+from xrelay.dialects.lengths import certainly
+from xrelay.dialects.shapes import same_shape, same_type, shape_of
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
 from xrelay.dialects.tensor.reshape import (
@@ -38,13 +39,13 @@ def merged_reshapes(op: Operation, emit: Emitter) -> SSAValue | None:
     """reshape(reshape(x)) ──► reshape(x), and a reshape to the same shape ──► x"""
     (data,) = op.operands
     result = op.results[0]
-    if data.type == result.type and has_static_type(data):
+    if same_type(data.type, result.type) and has_static_type(data):
         return data
     inner = data.owner
     if not isinstance(inner, RESHAPES) or not has_static_type(result):
         return None
     source = inner.data
-    if source.type == result.type:
+    if same_type(source.type, result.type):
         return source
     shape = shape_of(result)
     return emit(ReshapeOp(source, shape, allowzero=0 in shape))
@@ -112,7 +113,7 @@ def idle_transpose(op: TransposeOp, emit: Emitter) -> SSAValue | None:
     if not has_static_type(op.data):
         return None
     shape = shape_of(op.data)
-    moved = [axis for axis in order if shape[axis] != 1]
+    moved = [axis for axis in order if not certainly(shape[axis], 1)]
     return reshaped(emit, op.data, shape_of(op.result)) if moved == sorted(moved) else None
 
 

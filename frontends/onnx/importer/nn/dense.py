@@ -5,7 +5,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.dense import DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.shapes import is_float
+from xrelay.dialects.shapes import is_float, same_shape
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.einsum import EinsumOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
@@ -31,10 +31,10 @@ def gemm(node: Node) -> SSAValue:
         return result
     if beta != 1:
         c = node.emit(MultiplyOp(c, node.scalar(beta, c)))
-    if node.shape_of(c) == node.shape_of(result)[1:]:
+    if same_shape(node.shape_of(c), node.shape_of(result)[1:]):
         return node.emit(BiasAddOp(result, c))
     added = node.emit(AddOp(result, c))
-    if node.shape_of(added) != node.shape_of(result):
+    if not same_shape(node.shape_of(added), node.shape_of(result)):
         raise OnnxImportError(
             f"input 2 of type {c.type} does not broadcast to the product of type {result.type}"
         )

@@ -8,6 +8,7 @@ from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import BYTES
 from xrelay.dialects.qnn.products import QnnBatchMatmulOp, QnnConv2DOp
+from xrelay.dialects.shapes import same_shape
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.tensor.transform import TransposeOp
@@ -203,7 +204,7 @@ def gemm(node: Node) -> SSAValue:
     total = product_of_integers(node, a, b, node.optional(2), node.optional(5))
     if node.has_input(6):
         bias = node.input(6)
-        vector = node.shape_of(bias) == node.shape_of(total)[1:]
+        vector = same_shape(node.shape_of(bias), node.shape_of(total)[1:])
         total = node.emit((BiasAddOp if vector else AddOp)(total, bias))
     scales = [one_or_vector(node, cast(node, positive_scale(node, index), f32)) for index in (1, 4)]
     scale = node.emit(MultiplyOp(*scales))

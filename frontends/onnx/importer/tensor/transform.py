@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.lengths import is_open
-from xrelay.dialects.shapes import broadcast_shapes, normalize_axes, normalize_axis
+from xrelay.dialects.shapes import broadcast_shapes, normalize_axes, normalize_axis, same_shape
 from xrelay.dialects.tensor.transform import (
     BroadcastToOp,
     SplitOp,
@@ -149,7 +149,7 @@ def expand(node: Node) -> SSAValue:
     data = node.input(0)
     old, stated = node.shape_of(data), node.known_lengths(1, "shape")
     new = broadcast_shapes(old, stated, ("input", "shape"))
-    return data if tuple(new) == old else node.emit(BroadcastToOp(data, new))
+    return data if same_shape(new, old) else node.emit(BroadcastToOp(data, new))
 
 
 def where(node: Node) -> SSAValue:
