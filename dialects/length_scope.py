@@ -248,8 +248,13 @@ class Scope:
 
     def is_zero(self, value: Polynomial) -> bool:
         """Whether a polynomial is 0 for all lengths, or those that conditions leave."""
-        sign = 1 if not value or value[-1][1] > 0 else -1
-        return not value or Guard(times(value, sign), "==") in self.guards
+        if not value:
+            return True
+        if not self.guards:
+            return False
+        value = self._without_common_factors(value)
+        sign = 1 if value[-1][1] > 0 else -1
+        return Guard(times(value, sign), "==") in self.guards
 
     def decide(self, value: Polynomial, relation: str) -> bool:
         """Whether a polynomial has a relation to 0: for any lengths, or for the hints, which becomes a guard."""

@@ -73,7 +73,9 @@ def aligned_groups(old: Shape, new: Shape) -> list[tuple[range, range]]:
         if j < len(new):
             right, j = new[j], j + 1
         while not certainly(left, right):
-            if divides(left, right):
+            if i == len(old) or j == len(new):
+                left_is_part = i < len(old)  # What is left are axes of one element.
+            elif divides(left, right):
                 left_is_part = True
             elif divides(right, left):
                 left_is_part = False
@@ -81,6 +83,8 @@ def aligned_groups(old: Shape, new: Shape) -> list[tuple[range, range]]:
                 break
             else:
                 left_is_part = left < right
+            if i == len(old) and j == len(new):
+                break
             if left_is_part:
                 left, i = left * old[i], i + 1
             else:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import blake2b
-from math import prod
+from math import inf, prod
 from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
@@ -268,7 +268,11 @@ def _estimate(implementation: Implementation, sites: Sequence[Site]) -> float | 
     cost = implementation.cost
     if cost is None:
         return None
-    return cost(sites[0]) if len(sites) == 1 else prod(map(cost, sites)) ** (1 / len(sites))
+    if sites[0].of_open is None:
+        return cost(sites[0])
+    if refusal_of(implementation, sites[0]) is not None:
+        return inf  # Likely lengths would not take it: it is for others.
+    return prod(map(cost, sites)) ** (1 / len(sites))
 
 
 def refusal_of(implementation: Implementation, site: Site) -> str | None:
