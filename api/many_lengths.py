@@ -2,9 +2,9 @@
 Programs for many lengths: a dynamic model is compiled at the shapes of a call, with a symbol for each length that it
 leaves open, and the program serves all calls for whose lengths its guards hold.
 
-    call [8, 784]  ──► n = 8, compiled with n       serves n from 2 on
+    call [8, 784]  ──► n = 8, compiled with n       serves n from 1 on
     call [64, 784] ──► the same program
-    call [1, 784]  ──► compiled with the number 1
+    call [0, 784]  ──► compiled with the number 0
 
 A symbol whose number something asks for becomes a number, and the model is compiled again; in the worst case all do,
 and the program is one for the shapes of the call alone.
@@ -151,7 +151,7 @@ class Opener(Generic[T]):
         self, shapes: Mapping[str, Known], layouts: Layouts = ROW_MAJOR
     ) -> tuple[T, dict[str, str]] | None:
         """
-        A new program for the shapes and others, and the lengths of 2 and more that are numbers in it, with what asks for
+        A new program for the shapes and others, and the lengths of 1 and more that are numbers in it, with what asks for
         them; None where all lengths have to be numbers.
 
         Raises DiagnosticException for shapes for which the model makes no sense.

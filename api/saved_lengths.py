@@ -1,11 +1,11 @@
 """
 The programs for many lengths that a file holds: enough for what it is to serve, compiled together, with the weights once.
 
-    seq from 1 to 512      seq = 256         ──► 6 <= seq <= 512
-                           seq = 1           ──► seq == 1
-                           seq = 5           ──► 2 <= seq <= 5      what conditions leave out of a range
+    seq from 0 to 512      seq = 256         ──► 6 <= seq <= 512
+                           seq = 0           ──► seq == 0
+                           seq = 5           ──► 1 <= seq <= 5      what conditions leave out of a range
 
-Lengths of 0 and 1 have programs of their own, as everywhere. A dimension whose number something asks for has a program
+Lengths of 0 have programs of their own, as everywhere. A dimension whose number something asks for has a program
 for each of its lengths, where the range has few of them.
 """
 
@@ -82,7 +82,7 @@ def compile_many(
     known: Sequence[Mapping[str, Known]] = (),
 ) -> ManyCode:
     """
-    The machine code of a model that leaves dimensions open: for what its ranges say, for lengths of 1 and longer ones
+    The machine code of a model that leaves dimensions open: for what its ranges say, for lengths of 1 and more
     of dimensions without a range, and for the shapes that are `known` to come, the last ones first.
 
     Raises OptionError for inputs of unknown rank, or whose elements decide about dimensions, where a dimension takes a

@@ -197,8 +197,8 @@ def measure_case(
     Raises WrongResult for results that are too far from onnxruntime's.
     """
     values = [case.values_at(lengths) for lengths in case.calls]
-    # Programs for lengths of 0 and 1, which are compiled as numbers, serve no others.
-    usual = [each for each, at in zip(values, case.calls, strict=True) if min(at.values()) >= 2]
+    # Programs for lengths of 0, which are compiled as numbers, serve no others.
+    usual = [each for each, at in zip(values, case.calls, strict=True) if min(at.values()) >= 1]
     _alone(path, threads, usual[0])  # What is imported once is not part of the times.
     many: list[tuple[Any, float]] = []
     static: list[tuple[Any, float]] = []
@@ -338,7 +338,7 @@ This page is written by `python -m benchmarks.lengths --markdown FILE`. How one 
 [running.md](running.md#unknown-dimensions). Milliseconds are the least of single runs, in float32 (OpenVINO is asked for that; as it comes it takes
 bfloat16 where the CPU has it). The length changes from call to call; engines take turns, and load the file with open dimensions once. *static* are programs
 of xrelay for one combination of lengths alone, *of static* is the time of the one program divided by theirs, and *speed* the time of the fastest
-other engine divided by that of the one program. Lengths of 1 and 0 have programs of their own.
+other engine divided by that of the one program. Lengths of 0 have programs of their own.
 The second table has the seconds in which the one program was compiled, and those of static programs: geometric means over the lengths, in turns.
 """
 

@@ -25,7 +25,10 @@ from xrelay.dialects.polynomials import (
 )
 
 LEAST = 1
-"""The least value of a symbol: lengths of 0 and 1 behave differently (broadcasting, empty loops), and are numbers."""
+"""
+The least value of a symbol: loops are entered once at least, and a length of 0 is a number. One of 1 is a length like others;
+that it would be broadcast is a decision only where it meets another length.
+"""
 MOST = 2**31 - 1
 """The greatest value of a symbol."""
 LIKELY = 32
@@ -119,7 +122,7 @@ class Scope:
 
     def symbol(self, name: str, hint: int, stated: tuple[int, int] | None = None) -> Polynomial:
         """
-        A new symbol, for a length of 2 or more, and in a range where one is stated. All symbols come before
+        A new symbol, for a length of 1 or more, and in a range where one is stated. All symbols come before
         anything is computed with one.
         """
         assert LEAST <= hint <= MOST and len(self.atoms) == len(self.symbols)

@@ -5,7 +5,7 @@ A program is compiled *at* some lengths, those of the first call, and serves oth
 and in shape arithmetic where a number stands otherwise; sums, products, quotients, minima and maxima of lengths are
 lengths. It knows its value in the first call, its *hint*, and what holds for any value:
 
-    n       symbol, 2 or more         n * 784 % 16 == 0       holds for any n
+    n       symbol, 1 or more         n * 784 % 16 == 0       holds for any n
     n < 6   may or may not be         decided by the hint, and a *guard* of the program from now on
 
 A program serves the lengths for which all its guards hold, so that whatever code does with a length, the program is
@@ -46,7 +46,7 @@ MOST_FACTOR = 2**62
 
 def symbol(scope: Scope, name: str, hint: int, range: tuple[int, int] | None = None) -> int:
     """
-    A new symbol of a scope, for a length of 2 or more, or of those in a range, before anything is computed
+    A new symbol of a scope, for a length of 1 or more, or of those in a range, before anything is computed
     with one.
     """
     return length_of(scope, scope.symbol(name, hint, range))

@@ -380,7 +380,7 @@ class DynamicModel:
         """
         Writes programs for many lengths, as `Model.save` does: `.so` for `xrelay.load` and `.o`, each with a C header whose
         functions take the dimensions, or `.ll`. They are compiled for it: those that the ranges of `shapes=` need, or for
-        dimensions without one those for lengths of 1 and for longer ones, and those of the specialisations. docs/running.md
+        dimensions without one those for lengths of 1 and more, and those of the specialisations. docs/running.md
         says more.
 
         Raises ModelError when the suffix is unknown or the place cannot be written, for a model that was loaded from

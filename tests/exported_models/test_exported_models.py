@@ -37,8 +37,6 @@ IN_EACH_TEST: tuple[Case, ...] = (
 """What is part of `make test`; the others are part of `make conformance`."""
 BOUND = 1e-4
 """Of the largest element of a result: onnxruntime computes in another order."""
-PROGRAMS = 2
-"""Of a dynamic model for its three sizes: one that serves all lengths, and one for the batch of 1."""
 
 
 def cases() -> Iterator[ParameterSet]:
@@ -107,7 +105,7 @@ def test_exported_architectures_agree_with_onnxruntime(
             continue
         model = require_agreement(row, data, run_at)
         if kind == "dynamic":
-            assert programs(model) == PROGRAMS
+            assert programs(model) == 1
 
 
 def require_agreement(

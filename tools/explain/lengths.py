@@ -113,7 +113,7 @@ def read_open(
 def _why(asker: str | None, length: int) -> str:
     """Why a length is a number."""
     if length < LEAST:
-        return f"lengths below {LEAST} have programs of their own"
+        return "lengths of 0 have programs of their own"
     return f"{asker or 'the model'} needs the number, so each length takes a program of its own"
 
 
