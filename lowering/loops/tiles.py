@@ -469,15 +469,18 @@ class _Tiles:
         kind = self.dot.weight if packed is None else packed.kind
         first = None if packed is None else packed.address(place, part)
         line = LINE_BYTES // kind.bytes
+        # Where every panel is read once, what counts is not to wait at the end of a page.
+        stream = STREAM_AHEAD_BYTES // kind.bytes
         if not is_open(grid.tiles) and self.count == 1:
-            # Every panel is read once: what counts is not to wait at the end of a page.
-            lines = grid.lines_ahead(b, line, 1)
-            return Prefetch(STREAM_AHEAD_BYTES // kind.bytes, lines, kind, first)
+            return Prefetch(stream, grid.lines_ahead(b, line, 1), kind, first)
         # A program for many lengths may have any number of tiles in a block.
         count = b.sub(tiles[1], tiles[0]) if is_open(grid.tiles) else self.count
         share = grid.lines_ahead(b, line, count)
         number = b.mul(b.sub(i, tiles[0]), b.mul(share, line))
         distance = b.add(number, grid.part_elements * grid.depth_parts)
+        if is_open(grid.tiles):
+            is_alone = b.compare_index(count, "eq", 1)
+            distance = b.select(is_alone, b.index(stream), b.index(distance))
         return Prefetch(distance, share, kind, first)
 
     def _sums(self, grid: TileGrid, kept: Buffer, slot: Sequence[Index]) -> Iterator[SSAValue]:
