@@ -22,7 +22,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.dialects.lengths import certainly, is_open, larger, smaller
+from xrelay.dialects.lengths import certainly, hint, is_open, larger, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
@@ -159,9 +159,8 @@ class _Plan:
         return blocks(prod(self.grid), self.tiles_at_once)
 
     def usual_shares(self, threads: int) -> int:
-        """One share where there are blocks enough for all threads."""
-        likely = self.likely
-        wanted = blocks(TASKS_PER_THREAD * threads, likely.tile_blocks * likely.conv.images)
+        """One share where there are blocks enough for all threads, in the first call where lengths are open."""
+        wanted = blocks(TASKS_PER_THREAD * threads, hint(self.tile_blocks * self.conv.images))
         return min(wanted, self.conv.out_blocks)
 
     @property
