@@ -113,6 +113,32 @@ CASES: dict[str, Case] = {
             sizes("b n w", (2, 20, 3), (3, 33, 17), (4, 7, 9), (2, 500, 6), (3, 3, 4)),
             *(20, {}),
         ),
+        "resized by weights": (
+            """(float[b, 2, h, w] x) => (float[b, 2, 9, 12] y, float[b, 2, p, q] z, float[b, 2, 7, 5] c, float[b, 2, p, q] s, float[b, 2, 1, 5] a) {
+                some = Constant <value_ints = [9, 12]> ()
+                few = Constant <value_ints = [7, 5]> ()
+                line = Constant <value_ints = [1, 5]> ()
+                scales = Constant <value_floats = [1.0, 1.0, 0.5, 0.75]> ()
+                y = Resize <mode = "linear", antialias = 1, axes = [2, 3]> (x, , , some)
+                z = Resize <mode = "cubic", antialias = 1> (x, , scales)
+                c = Resize <mode = "cubic", antialias = 1, exclude_outside = 1, axes = [2, 3]> (x, , , few)
+                s = Resize <mode = "linear", coordinate_transformation_mode = "half_pixel_symmetric"> (x, , scales)
+                a = Resize <mode = "linear", antialias = 1, coordinate_transformation_mode = "align_corners", axes = [2, 3]> (x, , , line)
+            }""",
+            {},
+            [*IMAGES, {"b": 1, "h": 2, "w": 200}],
+            *(18, {}),
+        ),
+        "resized to fit": (
+            """(float[b, 2, h, w] x) => (float[b, 2, p, q] y, float[b, 2, p, q] z) {
+                room = Constant <value_ints = [12, 9]> ()
+                y = Resize <mode = "linear", keep_aspect_ratio_policy = "not_larger", axes = [2, 3]> (x, , , room)
+                z = Resize <mode = "cubic", antialias = 1, keep_aspect_ratio_policy = "not_larger", axes = [2, 3]> (x, , , room)
+            }""",
+            {},
+            sizes("b h w", (2, 20, 31), (3, 10, 17), (1, 1, 8), (2, 16, 40), (2, 30, 23)),
+            *(18, {}),
+        ),
         "unique": (
             "(int64[n] x) => (int64[m] y, int64[m] i, int64[n] v, int64[m] c) { y, i, v, c = Unique <sorted = 0> (x) }",
             {"x": below(9)},

@@ -197,7 +197,7 @@ PINNING = """
 <ir_version: 8, opset_import: ["" : 18]>
 pinning (float[batch, steps] x) => (float[rows, columns] z) {
   scales = Constant <value_floats = [0.5, 0.5]> ()
-  z = Resize <mode = "linear", antialias = 1> (x, , scales)
+  z = Resize <coordinate_transformation_mode = "half_pixel_symmetric"> (x, , scales)
 }
 """
 
@@ -361,7 +361,7 @@ def test_conditions_name_the_lengths_that_are_numbers() -> None:
         """<ir_version: 8, opset_import: ["" : 18]>
         partly (float[batch, one, steps] x) => (float[batch, one, columns] z) {
             scales = Constant <value_floats = [1.0, 1.0, 0.5]> ()
-            z = Resize <mode = "linear", antialias = 1> (x, , scales)
+            z = Resize <coordinate_transformation_mode = "half_pixel_symmetric"> (x, , scales)
         }"""
     )
     model.run({"x": floats(3, 1, 8)})

@@ -4,7 +4,8 @@ Resize and Upsample.
 Images, lines and volumes of which the spatial axes are resized by their lengths become a
 `relay.image.resize*`. What these operators cannot say (scales that do not divide lengths, antialias,
 other axes) is separable: along each axis nearest elements are taken at constant indices, and others
-are products with a constant matrix of weights.
+are products with a constant matrix of weights; weights are computed where lengths are known when the program
+runs only (`weighted.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
+from xrelay.frontends.onnx.importer.image import weighted
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.scaled_lengths import scaled
 from xrelay.frontends.onnx.importer.sizes import require_size, require_table
@@ -54,20 +56,25 @@ class Axis:
     length: int
     target: int
     scale: float | None
-    """None for target / length, of which either is known when the program runs only."""
+    """None for target / length, of which either is known when the program runs only, or what `ratio` says."""
+    ratio: tuple[int, int] | None = None
+    """Two lengths whose quotient is the inverse of the scale."""
     start: float = 0.0
     end: float = 1.0
 
     @property
     def stays(self) -> bool:
         """Whether nothing changes, whatever the lengths are."""
-        same = self.scale in (1.0, None) and certainly(self.length, self.target)
+        same = self.scale in (1.0, None) and certainly(self.length, self.target) and not self.ratio
         return same and (self.start, self.end) == (0.0, 1.0)
 
     def at_numbers(self) -> tuple[int, int, float]:
         """Length, target and scale. Those that are known when the program runs only become numbers."""
         length, target = int(self.length), int(self.target)
-        return length, target, target / length if self.scale is None else self.scale
+        if self.scale is not None:
+            return length, target, self.scale
+        under, over = map(int, self.ratio or (length, target))
+        return length, target, over / under
 
 
 def resize(node: Node) -> SSAValue:
@@ -127,12 +134,28 @@ def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
         raise OnnxImportError(f"'keep_aspect_ratio_policy' is \"{policy}\"")
     if policy == "stretch":
         return [_to_size(length, size) for length, size in zip(lengths, sizes, strict=True)]
-    pairs = [(int(length), int(size)) for length, size in zip(lengths, sizes, strict=True)]
+    pairs = [*zip(lengths, sizes, strict=True)]
     for length, size in pairs:
         _require_size(length, size)
+    if any(is_open(number) for pair in pairs for number in pair):
+        return _by_ratio(pairs, policy)
+    pairs = [(int(length), int(size)) for length, size in pairs]
     fitting = min if policy == "not_larger" else max
     scale = fitting(size / length for length, size in pairs)
     return [Axis(length, floor(length * scale + 0.5), scale) for length, _ in pairs]
+
+
+def _by_ratio(pairs: Sequence[tuple[int, int]], policy: str) -> list[Axis]:
+    """The same where lengths are known when the program runs only: which axis has the scale becomes a condition."""
+    length, size = pairs[0]
+    for other, wanted in pairs[1:]:
+        smaller = wanted * length < size * other
+        if smaller == (policy == "not_larger") and wanted * length != size * other:
+            length, size = other, wanted
+    return [
+        Axis(each, (2 * each * size + length) // (2 * length), None, (length, size))
+        for each, _ in pairs
+    ]
 
 
 def _to_size(length: int, size: int) -> Axis:
@@ -203,7 +226,8 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
     if not changed:
         return data
     is_image = len(axes) in _OPERATORS and min(changed) > 1
-    if is_image and how.coordinates in MODES and not how.antialias:
+    by_ratio = any(axis.ratio for axis in axes)
+    if is_image and how.coordinates in MODES and not how.antialias and not by_ratio:
         image = axes[2:]
         # Cropping takes its places from the lengths, whatever the scales are.
         cropped = how.coordinates == CROPPING
@@ -254,6 +278,10 @@ def _resized_axis(
     node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
 ) -> SSAValue:
     """The data with one axis resized."""
+    # The nearest elements hang on the last bit of a place, which constants have right.
+    varies = axis.ratio or is_open(axis.length) or is_open(axis.target)
+    if varies and how.mode != "nearest":
+        return _resized_open_axis(node, data, position, axis, how)
     length, target, scale = axis.at_numbers()
     axis = replace(axis, length=length, target=target)
     require_table([axis.target], f"the array of places on axis {position}")
@@ -261,12 +289,30 @@ def _resized_axis(
     if how.mode == "nearest":
         indices = np.clip(_ROUNDINGS[how.rounding](places), 0, axis.length - 1)
         return node.emit(TakeOp(data, node.constant(indices.astype(np.int64)), axis=position))
-    if axis.length * axis.target > MAX_WEIGHTS:
+    _require_weights(position, axis, axis.length)
+    weights = node.constant(_weights(axis, scale, places, how).T.astype(node.element_dtype(data)))
+    return _product(node, data, position, weights)
+
+
+def _resized_open_axis(
+    node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
+) -> SSAValue:
+    """The same where a length is known when the program runs only."""
+    data, weights, rows = weighted.weights(node, data, position, axis, how)
+    _require_weights(position, axis, rows)
+    return _product(node, data, position, cast(node, weights, node.element_type(data)))
+
+
+def _require_weights(position: int, axis: Axis, rows: int) -> None:
+    if rows * axis.target > MAX_WEIGHTS:
         raise UnsupportedNode(
             f"axis {position} of length {axis.length} is resized to {axis.target} by a matrix, "
             f"which is limited to {MAX_WEIGHTS} elements"
         )
-    weights = node.constant(_weights(axis, scale, places, how).T.astype(node.element_dtype(data)))
+
+
+def _product(node: Node, data: SSAValue, position: int, weights: SSAValue) -> SSAValue:
+    """The product of an axis with a matrix."""
     order = [each for each in range(len(node.shape_of(data))) if each != position] + [position]
     moved = node.emit(TransposeOp(data, order))
     product = matrix_product(node, moved, weights)

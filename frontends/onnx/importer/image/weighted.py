@@ -1,0 +1,183 @@
+"""
+Resizing of an axis by a matrix of weights that is computed when the program runs, as lengths are known then only.
+
+    columns of the matrix: places of the result
+    rows: elements of the axis, and those that a kernel reaches beyond its ends, which repeat the ends
+
+    data ──► its elements at the rows ──► product with the matrix
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+from xdsl.dialects.builtin import f64, i64
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.lengths import is_open
+from xrelay.dialects.tensor.binary import (
+    AddOp,
+    DivideOp,
+    LessEqualOp,
+    LessOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    SubtractOp,
+)
+from xrelay.dialects.tensor.indexing import TakeOp
+from xrelay.dialects.tensor.reduce import SumOp
+from xrelay.dialects.tensor.transform import WhereOp
+from xrelay.dialects.tensor.unary import AbsOp
+from xrelay.frontends.onnx.importer.emitting import cast, reshaped
+from xrelay.frontends.onnx.importer.node import Node
+
+if TYPE_CHECKING:
+    from xrelay.frontends.onnx.importer.image.resize import Axis, Interpolation
+
+
+class Places:
+    """Arithmetic of places on an axis, in f64, which are tensors or numbers."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self.like = node.constant(np.zeros((), np.float64))
+
+    def number(self, value: float) -> SSAValue:
+        """A number, or a length."""
+        return self.node.scalar(value, self.like)
+
+    def counting(self, length: int) -> SSAValue:
+        """The numbers from 0 up to a length."""
+        return cast(self.node, self.node.counting(length), f64)
+
+    def add(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
+        return self.node.emit(AddOp(one, self._value(other)))
+
+    def subtract(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
+        return self.node.emit(SubtractOp(one, self._value(other)))
+
+    def multiply(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
+        return self.node.emit(MultiplyOp(one, self._value(other)))
+
+    def divide(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
+        return self.node.emit(DivideOp(one, self._value(other)))
+
+    def smaller(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
+        return self.node.emit(MinimumOp(one, self._value(other)))
+
+    def larger(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
+        return self.node.emit(MaximumOp(one, self._value(other)))
+
+    def within(self, places: SSAValue, length: int) -> SSAValue:
+        """Indices of the elements of an axis at whole places; those of its ends for what is beyond."""
+        clipped = self.larger(self.smaller(places, self.number(length - 1)), 0.0)
+        return cast(self.node, clipped, i64)
+
+    def _value(self, value: SSAValue | float) -> SSAValue:
+        return value if isinstance(value, SSAValue) else self.number(value)
+
+
+def places_of(at: Places, axis: Axis, coordinates: str) -> SSAValue:
+    """The coordinates of the elements of the result on an axis, as ONNX's Resize defines them."""
+    x = at.counting(axis.target)
+    match coordinates:
+        case "asymmetric":
+            return _on_axis(at, axis, x)
+        case "align_corners":
+            if axis.scale is None and not axis.ratio and axis.target == 1:
+                return at.multiply(x, 0.0)
+            last = at.subtract(_whole(at, axis), 1.0)
+            return at.divide(at.multiply(x, at.number(axis.length - 1)), last)
+        case "pytorch_half_pixel" if axis.target == 1:
+            return at.multiply(x, 0.0)
+        case "tf_half_pixel_for_nn":
+            return _on_axis(at, axis, at.add(x, 0.5))
+        case "half_pixel_symmetric":
+            # The middle of the result lies on that of the axis.
+            part = at.divide(at.number(axis.target), _whole(at, axis))
+            middle = at.divide(at.number(axis.length), 2.0)
+            first = at.multiply(middle, at.subtract(at.number(1.0), part))
+            return at.subtract(at.add(first, _on_axis(at, axis, at.add(x, 0.5))), 0.5)
+        case _:
+            return at.subtract(_on_axis(at, axis, at.add(x, 0.5)), 0.5)
+
+
+def _on_axis(at: Places, axis: Axis, places: SSAValue) -> SSAValue:
+    """Places of the result on the axis."""
+    if axis.scale is not None:
+        return at.divide(places, axis.scale)
+    length, target = axis.ratio or (axis.length, axis.target)
+    return at.divide(at.multiply(places, at.number(length)), at.number(target))
+
+
+def _whole(at: Places, axis: Axis) -> SSAValue:
+    """The scaled length, which may have a fraction."""
+    if axis.scale is not None:
+        return at.multiply(at.number(axis.length), axis.scale)
+    if axis.ratio is None:
+        return at.number(axis.target)
+    length, target = axis.ratio
+    return at.divide(at.multiply(at.number(axis.length), at.number(target)), at.number(length))
+
+
+def _scale(at: Places, axis: Axis) -> SSAValue:
+    """The scale of an axis."""
+    if axis.scale is not None:
+        return at.number(axis.scale)
+    length, target = axis.ratio or (axis.length, axis.target)
+    return at.divide(at.number(target), at.number(length))
+
+
+def weights(
+    node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
+) -> tuple[SSAValue, SSAValue, int]:
+    """
+    What a matrix of weights is multiplied with, the matrix [rows, places] in f64, and how many rows it has. Elements beyond the
+    ends of the axis are those at its ends, or have no weight with `exclude_outside`.
+    """
+    at = Places(node)
+    beyond = 0 if how.exclude_outside else _reach(axis, how)
+    rows = axis.length + 2 * beyond
+    row = at.subtract(at.counting(rows), at.number(beyond))
+    places = reshaped(node, places_of(at, axis, how.coordinates), (1, axis.target))
+    distances = node.emit(AbsOp(at.subtract(reshaped(node, row, (rows, 1)), places)))
+    if how.antialias:
+        distances = at.multiply(distances, at.smaller(_scale(at, axis), 1.0))
+    matrix = _linear(at, distances) if how.mode == "linear" else _cubic(at, distances, how.alpha)
+    if how.antialias or how.exclude_outside:
+        matrix = at.divide(matrix, node.emit(SumOp(matrix, [0], keepdims=True)))
+    if is_open(beyond) or beyond:
+        data = node.emit(TakeOp(data, at.within(row, axis.length), axis=position))
+    return data, matrix, rows
+
+
+def _reach(axis: Axis, how: Interpolation) -> int:
+    """So many elements beyond an end may have a weight: a kernel is as wide as the places are apart, with antialias."""
+    reach = 1 if how.mode == "linear" else 2
+    if axis.scale is not None:
+        step = ceil(max(1 / axis.scale, 1))
+    else:
+        length, target = axis.ratio or (axis.length, axis.target)
+        step = max(-(-length // target), 1)
+    # A place is at most one step beyond an end, where the middles of axis and result are the same.
+    return (reach * step if how.antialias else reach) + step + 1
+
+
+def _linear(at: Places, distances: SSAValue) -> SSAValue:
+    return at.larger(at.subtract(at.number(1.0), distances), 0.0)
+
+
+def _cubic(at: Places, x: SSAValue, a: float) -> SSAValue:
+    """The kernel of cubic convolution (Keys, 1981)."""
+    near = at.subtract(at.multiply(x, a + 2), a + 3)
+    near = at.add(at.multiply(near, at.multiply(x, x)), 1.0)
+    far = at.add(at.multiply(at.subtract(x, 5.0), x), 8.0)
+    far = at.multiply(at.subtract(at.multiply(far, x), 4.0), a)
+    node = at.node
+    is_near = node.emit(LessEqualOp(x, at.number(1.0)))
+    is_far = node.emit(LessOp(x, at.number(2.0)))
+    outside = node.emit(WhereOp(is_far, far, at.number(0.0)))
+    return node.emit(WhereOp(is_near, near, outside))
