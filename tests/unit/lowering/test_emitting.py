@@ -429,12 +429,10 @@ def test_weights_that_come_next_are_asked_for_once(elements: int) -> None:
 )
 def test_tiles_for_widths_that_are_not_known(columns: int, narrower: list[int]) -> None:
     """Those that are chosen, and narrower ones for widths below: of each width one grid has the tiles."""
-    for width in (2, 3, 4, 5, 6, 9):
+    for width in (1, 2, 3, 4, 5, 6, 9):
         n = symbol(Scope(), "n", width)
         found = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0, narrow=None).alternatives()
-        assert [each.tiling.columns for each in found] == [
-            each for each in (columns, *narrower) if each >= 2 or columns == 1
-        ]
+        assert [each.tiling.columns for each in found] == [columns, *narrower]
         wanted = max(each for each in (columns, *narrower) if each <= width)
         assert [each.tiling.columns for each in found if hint(each.exists)] == [wanted]
 
@@ -448,12 +446,12 @@ def test_tiles_for_widths_that_are_not_known(columns: int, narrower: list[int]) 
 )  # fmt: skip
 def test_narrow_tiles_at_the_end_of_a_row(columns: int, narrow: Narrow) -> None:
     """They read and write what whole tiles leave of a row, and nothing beside it."""
-    for width in range(2, 20):
+    for width in range(1, 20):
         n = symbol(Scope(), "n", width)
         grid = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0, narrow=narrow)
         assert grid.alternatives() == (grid,)
         narrower = grid.narrow_grid
-        assert (narrower is None) == (columns <= 2)
+        assert (narrower is None) == (columns == 1)
         read: set[int] = set()
         written: set[int] = set()
         for number in range(hint(grid.columns_of_tiles)):

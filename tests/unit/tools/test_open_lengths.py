@@ -87,13 +87,13 @@ def test_the_text_of_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     text = capsys.readouterr().out
     assert "inputs: 'x' float32[batch, seq, 24]" in text
     assert "one program for many lengths; figures are those at batch = 37, seq = 38" in text
-    assert "serves 2 <= batch <= 2147483647" in text
+    assert "serves 1 <= batch <= 2147483647" in text
     assert "96*batch*seq" in text
     assert "float32[" in text
     assert "which the greatest lengths need" not in text
     assert main(["explain", path, "--memory", "--shape", "seq=1,64", "--shape", "batch=2,8"]) == 0
     text = capsys.readouterr().out
-    assert "serves 2 <= seq <= 64" in text
+    assert "serves 1 <= seq <= 64" in text
     size = re.search(r"takes ([\d,]+) bytes of workspace, which the greatest lengths need", text)
     assert size is not None
     ranged = xrelay.compile(ROWS, shapes={"seq": (1, 64), "batch": (2, 8)})
@@ -108,7 +108,7 @@ def test_other_questions(tmp_path: Path, option: str, capsys: pytest.CaptureFixt
     data = explained(tmp_path, ROWS, option)
     text = capsys.readouterr().out
     assert data["lengths"]["at"] == {"batch": 37, "seq": 38}
-    assert "serves 2 <= seq" in text
+    assert "serves 1 <= seq" in text
     if option == "--operators":
         count = at(data["multiply_adds_expression"], {"batch": 3, "seq": 29})
         assert count == 3 * 29 * 24 * 24
@@ -150,7 +150,7 @@ def test_programs_of_the_dialect(tmp_path: Path, capsys: pytest.CaptureFixture[s
     )
     assert main(["explain", str(path), "--memory"]) == 0
     text = capsys.readouterr().out
-    assert "serves 2 <= x.0 <= 2147483647" in text
+    assert "serves 1 <= x.0 <= 2147483647" in text
     assert "32*x.0" in text
 
 
@@ -164,7 +164,7 @@ def test_views(tmp_path: Path, suffix: str) -> None:
     assert "float32[batch, seq, 24]" in text
     if suffix == ".html":
         assert "one program for many lengths" in text
-        assert "serves 2 &lt;= seq &lt;= 64" in text
+        assert "serves 1 &lt;= seq &lt;= 64" in text
     static = tmp_path / f"static{suffix}"
     assert main(["view", path, "-o", str(static), "--shape", "x=2,5,24", *strategies]) == 0
     assert "one program for many lengths" not in static.read_text()
