@@ -318,7 +318,7 @@ def certainly(value: float | None, other: float) -> bool:
     first, second = (value, other) if _is_length(value) else (cast(Length, other), value)
     if second is None or isinstance(second, float):
         return False
-    return first.scope.is_zero(difference(first.value, polynomial(second)))
+    return first.scope.is_zero(difference(first.value, polynomial(cast(int, second))))
 
 
 def divides(part: int, whole: int) -> bool:

@@ -7,10 +7,7 @@ Resizing of an axis by a matrix of weights that is computed when the program run
     data ──► its elements at the rows ──► product with the matrix
 """
 
-from __future__ import annotations
-
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import f64, i64
@@ -32,10 +29,8 @@ from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.dialects.tensor.unary import AbsOp
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
+from xrelay.frontends.onnx.importer.image.axes import Axis, Interpolation
 from xrelay.frontends.onnx.importer.node import Node
-
-if TYPE_CHECKING:
-    from xrelay.frontends.onnx.importer.image.resize import Axis, Interpolation
 
 
 class Places:
