@@ -194,7 +194,7 @@ class _Saving:
         self, dimension: OpenDimension, usual: int, given: Sequence[Mapping[str, int]]
     ) -> list[int]:
         """
-        The usual length of a dimension, and those of 0 and 1 in its range; all of the range, or all that came, where
+        The usual length of a dimension, and those of 0 and 1 in its range, of which 1 may be left out by conditions; all of the range, or all that came, where
         programs need the number.
         """
         name, (least, most) = dimension.name, self.range_of(dimension)

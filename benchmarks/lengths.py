@@ -178,7 +178,7 @@ class Result:
     threads: int
     programs: int
     compiled: float
-    """Seconds for the program of some lengths, which serves others: the geometric mean over the calls of 2 and more."""
+    """Seconds for the program of some lengths, which serves others: the geometric mean over the calls of 1 and more."""
     compiled_alone: float
     """Seconds for a program of some lengths alone: the geometric mean over the calls."""
     calls: tuple[Call, ...]

@@ -146,9 +146,13 @@ class Scope:
         )
 
     def likely(self, value: Polynomial) -> int:
-        """The value that choices are made for."""
+        """The value that choices are made for, within its bounds: of lengths that fall as others grow it is the least."""
         numbers = self.atoms
-        return sum(factor * prod(numbers[each].likely for each in atoms) for atoms, factor in value)
+        found = sum(
+            factor * prod(numbers[each].likely for each in atoms) for atoms, factor in value
+        )
+        low, high = self.bounds(value)
+        return int(min(max(found, low), high))
 
     def bounds(self, value: Polynomial) -> Bounds:
         """Between what the value is certain to lie."""
@@ -354,9 +358,8 @@ class Scope:
             low = max(low, -(-least // factor))
         else:
             high = min(high, least // factor)
-        if atom is None or atom >= len(
-            self.symbols
-        ):  # The bounds of symbols are conditions as they are.
+        is_symbol = atom is not None and atom < len(self.symbols)
+        if not is_symbol:  # The bounds of symbols are conditions without.
             self.ranges[core] = low, high
         if atom is not None:
             known = self.atoms[atom].bounds

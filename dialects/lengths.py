@@ -288,14 +288,15 @@ def is_open_type(type_: Attribute) -> bool:
 
 
 def type_at(type_: Attribute, number_of: Callable[[int], int]) -> Attribute:
-    """A type with numbers for its lengths: `likely` or `hint` ones."""
+    """A type with numbers for its lengths: `likely` or `hint` ones, of which those that fall as others grow may be too small."""
     if isinstance(type_, TupleType):
         parts = (cast(TypeAttribute, type_at(each, number_of)) for each in type_.types.data)
         return TupleType(tuple(parts))
     if not is_open_type(type_):
         return type_
     tensor = cast("TensorType[Attribute]", type_)
-    return TensorType(tensor.element_type, tuple(map(number_of, tensor.get_shape())))
+    lengths = (max(number_of(each), 1) if is_open(each) else each for each in tensor.get_shape())
+    return TensorType(tensor.element_type, tuple(lengths))
 
 
 def hint(value: int) -> int:
@@ -310,8 +311,8 @@ def likely(value: int) -> int:
 
 def certainly(value: float | None, other: float) -> bool:
     """
-    Whether two numbers are the same whatever the lengths are. They may turn out to be so when the program runs: a length that
-    may be 1 is treated as a longer one, which is right for it as well.
+    Whether two numbers are the same whatever the lengths are, of those that conditions leave. They may turn out to be so when
+    the program runs: a length that may be 1 is treated as a longer one, which is right for it as well.
     """
     if not _is_length(value) and not _is_length(other):
         return value == other

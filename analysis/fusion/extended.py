@@ -41,7 +41,7 @@ from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.elementwise import LIGHT_OPS
 from xrelay.dialects.lengths import likely
 from xrelay.dialects.nn.norm import SoftmaxFamilyOp
-from xrelay.dialects.shapes import element_count, is_dynamic, is_tensor_type
+from xrelay.dialects.shapes import element_count, is_dynamic, is_tensor_type, same_shape
 from xrelay.dialects.tensor.reduce import ReductionOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.traits import OpPatternKind, ReshapeOnly
@@ -253,7 +253,7 @@ class Extension:
         """Whether two groups have results of the same known shape."""
         types = [self.nodes[each].op.results[0].type for each in (part, sink)]
         shapes = [_shape(self.nodes[each].op) for each in (part, sink)]
-        return shapes[0] == shapes[1] and not any(map(is_dynamic, types))
+        return same_shape(*shapes) and not any(map(is_dynamic, types))
 
     def why_too_large(self, part: int, sink: int, returned: int) -> Refusal | None:
         """What rules 17 and 36 have against a group that would join `sink`."""

@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import TensorTuple, Text, operand, prop
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import Shape, shape_text, tuple_fields, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -42,10 +43,16 @@ class Equation:
         for i, (labels, shape) in enumerate(zip(self.inputs, shapes, strict=True)):
             for label, dim in zip(labels, shape, strict=True):
                 known = lengths.get(label, 1)
-                if known in (1, DYNAMIC_INDEX) and dim != 1:
-                    lengths[label] = dim if dim != DYNAMIC_INDEX or known == 1 else known
-                elif dim in (1, DYNAMIC_INDEX, known):
-                    lengths[label] = known
+                if certainly(known, 1):
+                    lengths[label] = dim
+                elif certainly(dim, 1) or dim == DYNAMIC_INDEX:
+                    continue
+                elif known == DYNAMIC_INDEX:
+                    lengths[label] = dim
+                elif dim in (known, 1):
+                    continue
+                elif known == 1:
+                    lengths[label] = dim
                 else:
                     raise VerifyException(
                         f"field {i} of 'data' {shape_text(shape)} has length {dim} on an axis "

@@ -272,7 +272,7 @@ def _estimate(implementation: Implementation, sites: Sequence[Site]) -> float | 
         return cost(sites[0])
     if refusal_of(implementation, sites[0]) is not None:
         return inf  # Likely lengths would not take it: it is for others.
-    return prod(map(cost, sites)) ** (1 / len(sites))
+    return prod(cost(site) ** (1 / len(sites)) for site in sites)
 
 
 def refusal_of(implementation: Implementation, site: Site) -> str | None:

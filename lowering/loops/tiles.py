@@ -359,7 +359,7 @@ class _Tiles:
         if self.ctx.heavy_epilogue or not certainly(self.panels.rest, 0):
             return True
         grid = self.grid
-        depth = likely(grid.weight_bytes) // (likely(grid.vectors) * self.lanes)
+        depth = likely(grid.weight_bytes) // (max(likely(grid.vectors), 1) * self.lanes)
         return grid.narrow_grid is not None and depth >= DEEP_BYTES
 
     def _is_rare(self, grid: TileGrid) -> bool:

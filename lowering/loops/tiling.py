@@ -117,9 +117,9 @@ def choose_tiling(
     Tiles at the end of a row overlap with the one before. A tile has at most `widest` vectors and
     `most_at_once` positions, and at most `tallest` rows. So many threads share the panels of output
     channels as `shares` says; `is_open` says that it is not known before the program runs how many
-    positions there are. Where there is nothing to compute, any tiling serves.
+    positions there are. Where there is nothing to compute, as there may be at likely lengths, any tiling serves.
     """
-    if 0 in (height, width, vectors):
+    if min(height, width, vectors) < 1:
         return Tiling(1, 1, 1, 0.0)
     best: Tiling | None = None
     for wide in range(1, min(vectors, widest) + 1):

@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, plan_memory, plan_slots
 from xrelay.analysis.facts.ports import Port, ports
-from xrelay.dialects.lengths import hint, is_open, is_open_type
+from xrelay.dialects.lengths import certainly, hint, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.program.caller_memory import PLAIN, CallerMemory, caller_memory, prepare
@@ -245,7 +245,7 @@ def _finish(
     buffers = [
         PlacedBuffer(offset, each.size, each.first, each.last, tuple(tensors.get(number, ())))
         for number, (each, offset) in enumerate(zip(lifetimes, frame.offsets, strict=True))
-        if each.size or number < frame.buffers
+        if not certainly(each.size, 0) or number < frame.buffers
     ]
     if frame_bytes:
         size, last = workspace - frame.size, len(lowering.calls) - 1

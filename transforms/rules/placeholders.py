@@ -26,7 +26,7 @@ def may_be_placeholder(type_: Attribute) -> bool:
 def placeholder(type_: Attribute, emit: Emitter) -> SSAValue:
     """
     A value without content of a type that has one. Unknown dimensions are 2: what is written for a branch that does not run has to
-    fit nevertheless, and lengths of 0 get programs of their own.
+    fit nevertheless, and is not broadcast.
     """
     if isinstance(type_, TupleType):
         return emit(TupleOp([placeholder(each, emit) for each in type_.types.data]))

@@ -146,8 +146,8 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
     lanes = ctx.target.lanes(matrices.kind.bytes)
     block, across = _tile(
         ctx.target,
-        likely(matrices.rows),
-        likely(matrices.columns),
+        max(likely(matrices.rows), 1),
+        max(likely(matrices.columns), 1),
         lanes,
         ctx.parameters,
         by_columns=by_columns,

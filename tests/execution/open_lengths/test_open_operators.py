@@ -129,6 +129,36 @@ CASES: dict[str, Case] = {
             [*IMAGES, {"b": 1, "h": 2, "w": 200}],
             *(18, {}),
         ),
+        "resized to one": (
+            """(float[b, 2, h, w] x) => (float[b, 2, p, q] y) {
+                scales = Constant <value_floats = [1.0, 1.0, 0.5, 0.5]> ()
+                y = Resize <mode = "linear", antialias = 1, coordinate_transformation_mode = "align_corners"> (x, , scales)
+            }""",
+            {},
+            sizes("b h w", (2, 20, 30), (1, 2, 8), (2, 2, 2), (3, 8, 4)),
+            *(18, {}),
+        ),
+        "einsum": (
+            """(float[b, s, 6] x, float[b, t, 6] k) => (float[b, s, t] y, float[b, s, 4] z) {
+                y = Einsum <equation = "bsd,btd->bst"> (x, k)
+                z = Einsum <equation = "bsd,de->bse"> (x, w)
+            }""",
+            {},
+            sizes("b s t", (2, 5, 7), (1, 1, 1), (3, 1, 4), (1, 40, 1), (2, 3, 3)),
+            *(18, {"w": (6, 4)}),
+        ),
+        "rows that fall as a length grows": (
+            """(float[40, 8] x, float[n, 2] z) => (float[m, 5] y) {
+                start = Shape <end = 1> (z)
+                stop = Constant <value_ints = [100]> ()
+                axis = Constant <value_ints = [0]> ()
+                rows = Slice (x, start, stop, axis)
+                y = MatMul (rows, w)
+            }""",
+            {},
+            sizes("n", (3,), (1,), (15,), (8,), (39,)),
+            *(18, {"w": (8, 5)}),
+        ),
         "resized to fit": (
             """(float[b, 2, h, w] x) => (float[b, 2, p, q] y, float[b, 2, p, q] z) {
                 room = Constant <value_ints = [12, 9]> ()

@@ -112,10 +112,11 @@ def _by_ratio(pairs: Sequence[tuple[int, int]], policy: str) -> list[Axis]:
         smaller = wanted * length < size * other
         if smaller == (policy == "not_larger") and wanted * length != size * other:
             length, size = other, wanted
-    return [
-        Axis(each, (2 * each * size + length) // (2 * length), None, (length, size))
-        for each, _ in pairs
-    ]
+
+    def target(each: int) -> int:
+        return size if certainly(each, length) else (2 * each * size + length) // (2 * length)
+
+    return [Axis(each, target(each), None, (length, size)) for each, _ in pairs]
 
 
 def _to_size(length: int, size: int) -> Axis:
@@ -238,9 +239,11 @@ def _resized_axis(
     node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
 ) -> SSAValue:
     """The data with one axis resized."""
-    # The nearest elements hang on the last bit of a place, which constants have right.
     varies = axis.ratio or is_open(axis.length) or is_open(axis.target)
-    if varies and how.mode != "nearest":
+    # The nearest elements hang on the last bit of a place, which constants have right, and places may lie far beyond the end
+    # where the result is longer than the axis scaled.
+    is_exact = how.mode == "nearest" or axis.ratio and how.coordinates == "align_corners"
+    if varies and not is_exact:
         return _resized_open_axis(node, data, position, axis, how)
     length, target, scale = axis.at_numbers()
     axis = replace(axis, length=length, target=target)

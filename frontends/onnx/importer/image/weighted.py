@@ -17,6 +17,7 @@ from xrelay.dialects.lengths import is_open
 from xrelay.dialects.tensor.binary import (
     AddOp,
     DivideOp,
+    EqualOp,
     LessEqualOp,
     LessOp,
     MaximumOp,
@@ -82,9 +83,10 @@ def places_of(at: Places, axis: Axis, coordinates: str) -> SSAValue:
         case "asymmetric":
             return _on_axis(at, axis, x)
         case "align_corners":
-            if axis.scale is None and not axis.ratio and axis.target == 1:
-                return at.multiply(x, 0.0)
             last = at.subtract(_whole(at, axis), 1.0)
+            # One place is at the start.
+            is_alone = at.node.emit(EqualOp(last, at.number(0.0)))
+            last = at.node.emit(WhereOp(is_alone, at.number(1.0), last))
             return at.divide(at.multiply(x, at.number(axis.length - 1)), last)
         case "pytorch_half_pixel" if axis.target == 1:
             return at.multiply(x, 0.0)
