@@ -144,7 +144,7 @@ def picture(program: Program) -> list[str]:
     """The workspace as text: a column for one step or a few, a line for a range of addresses."""
     lines, columns = PICTURE_SIZE
     steps = len(program.steps)
-    if not steps or not hint(program.workspace_bytes):
+    if not program.buffers or not steps or not hint(program.workspace_bytes):
         return []
     columns = min(columns, steps)
     canvas = [[" "] * columns for _ in range(lines)]
