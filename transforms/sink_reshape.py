@@ -72,7 +72,7 @@ def aligned_groups(old: Shape, new: Shape) -> list[tuple[range, range]]:
             left, i = old[i], i + 1
         if j < len(new):
             right, j = new[j], j + 1
-        while not certainly(left, right):
+        while not certainly(left, right) and (i < len(old) or j < len(new)):
             if i == len(old) or j == len(new):
                 left_is_part = i < len(old)  # What is left are axes of one element.
             elif divides(left, right):
@@ -83,8 +83,6 @@ def aligned_groups(old: Shape, new: Shape) -> list[tuple[range, range]]:
                 break
             else:
                 left_is_part = left < right
-            if i == len(old) and j == len(new):
-                break
             if left_is_part:
                 left, i = left * old[i], i + 1
             else:
