@@ -98,7 +98,7 @@ def accumulate(
     weights: SSAValue,
     loops: Sequence[DepthLoop],
     steps: Sequence[tuple[int, int]],
-    positions: Sequence[int],
+    positions: Sequence[Index],
     vectors: Sequence[int],
     totals: Sequence[SSAValue],
     lanes: int,
@@ -138,7 +138,7 @@ def accumulate(
             counts = counted if counted and number == len(steps) else dot.group
             columns = [dot.weights(b, w, weight_offset + vector, lanes) for vector in vectors]
             for p, position in enumerate(positions):
-                factor = dot.factor(b, x, image_offset + position, lanes, counts)
+                factor = dot.factor(b, x, b.add(position, image_offset), lanes, counts)
                 for v, column in enumerate(columns):
                     i = p * len(columns) + v
                     result[i] = dot.step(b, column, factor, result[i])

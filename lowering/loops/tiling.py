@@ -108,14 +108,13 @@ def choose_tiling(
     most_at_once: int | None = None,
     shares: int = 1,
     dot: Dot = SINGLE,
-    tallest: int = MOST_ALONG,
     is_open: bool = False,
 ) -> Tiling:
     """
     The cheapest tiling of `height` x `width` positions and `vectors` vectors of output channels, for so
     many steps of a dot product as `depth` says.
     Tiles at the end of a row overlap with the one before. A tile has at most `widest` vectors and
-    `most_at_once` positions, and at most `tallest` rows. So many threads share the panels of output
+    `most_at_once` positions. So many threads share the panels of output
     channels as `shares` says; `is_open` says that it is not known before the program runs how many
     positions there are. Where there is nothing to compute, as there may be at likely lengths, any tiling serves.
     """
@@ -127,8 +126,12 @@ def choose_tiling(
         if most_at_once is not None:
             most = min(most, most_at_once)
         parts = panel_parts(vectors, wide)
-        for rows, columns in _shapes(min(height, tallest), width, most):
-            tiles = blocks(height, rows) * blocks(width, columns)
+        for rows, columns in _shapes(height, width, most):
+            along: float = blocks(width, columns)
+            if is_open and width > MOST_ALONG:
+                # At other lengths, half of the last tile is empty on average.
+                along = (along + width / columns + 0.5) / 2
+            tiles = blocks(height, rows) * along
             cycles = 0.0
             for _, panels, own in parts:
                 far = depth * own * dot.step_bytes(target) > target.l2_bytes // 4

@@ -24,7 +24,7 @@ from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
-from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing, row_major
+from xrelay.lowering.emit.format import NO_SPACING, Format, Halo, Spacing, row_major
 from xrelay.lowering.emit.index import Index, parts_of
 from xrelay.lowering.emit.packing import ConvolutionPanels, blocks
 from xrelay.lowering.emit.parameters import Divisors, Parameters
@@ -50,7 +50,10 @@ from xrelay.lowering.operators.conv.geometry import Convolution, packing_refusal
 IMAGE = ("rows", "columns", "vectors")
 FLAT = ("", "flat_columns", "flat_vectors")
 """The parameters of a tile of an image, and of one long row: a pointwise convolution takes what the
-tensors allow when they have their places, and either may have gaps between its rows."""
+tensors allow when they have their places, and either may have gaps between its rows. Images of open sizes are
+always seen as long rows: tiles of their rows would leave much of each."""
+MOST_WINDOWS = 8
+"""Positions of a tile whose windows may be anywhere: as many addresses are in registers."""
 
 NOT_IN_BLOCKS = "result not in blocks"
 """Why an implementation that writes blocks of channels refuses a site."""
@@ -155,6 +158,13 @@ class _Plan(BlockedPlan):
         # The same whether weights are converted as they are read, or before.
         return 1 if rest else depth_parts(self.target, self.steps, whole, self.dot.ahead)
 
+    @property
+    def views(self) -> Sequence[bool]:
+        """How images may be seen: as rows (False), or as one long row."""
+        if self.conv.open_positions:
+            return (True,)
+        return (False, True) if self.conv.is_pointwise else (False,)
+
     def tiling(self, *, flat: bool) -> Tiling:
         """The cheapest, of an image or of one that is seen as one long row."""
         conv, target = self.conv.likely, self.target
@@ -164,7 +174,8 @@ class _Plan(BlockedPlan):
         widest = most_vectors(target, prod(conv.positions), weight_bytes)
         return choose_tiling(
             target, height, width, self.out_vectors, steps, widest,
-            dot=self.dot, tallest=conv.most_rows(flat=flat), is_open=self.conv.open_rows,
+            MOST_WINDOWS if self.conv.open_positions else None,
+            dot=self.dot, is_open=self.conv.open_positions,
         )  # fmt: skip
 
 
@@ -187,8 +198,8 @@ def _tile(plan: _Plan, parameters: Parameters, *, flat: bool) -> Tiling:
     conv = plan.conv.likely
     height, width = conv.extents(flat=flat)
     names = FLAT if flat else IMAGE
-    usual, rows = plan.tiling(flat=flat), min(height, conv.most_rows(flat=flat))
-    return tile_parameters(parameters, usual, rows, width, plan.out_vectors, names)
+    usual = plan.tiling(flat=flat)
+    return tile_parameters(parameters, usual, height, width, plan.out_vectors, names)
 
 
 def _parts(plan: _Plan, parameters: Parameters) -> int:
@@ -204,7 +215,7 @@ def _parameters(site: Site, parameters: Parameters) -> None:
         return
     plan = _Plan.of(conv, site.target)
     _parts(plan, parameters)
-    for flat in (False, True) if conv.is_pointwise else (False,):
+    for flat in plan.views:
         _tile(plan.computed(site.threads, flat=flat), parameters, flat=flat)
 
 
@@ -242,8 +253,9 @@ def _cost(site: Site) -> float:
     """Seconds: cycles of the tiles at the rate at which the target multiplies and adds."""
     conv = Convolution.at(site)
     stored = _Plan.of(conv, site.target)
-    plan = stored.computed(site.threads, flat=conv.is_pointwise)
-    tiling = plan.tiling(flat=conv.is_pointwise)
+    flat = stored.views[-1]
+    plan = stored.computed(site.threads, flat=flat)
+    tiling = plan.tiling(flat=flat)
     cycles = tiling.cycles * plan.depth_parts
     if plan != stored:
         positions, each = prod(conv.likely.positions), plan.position_bytes(plan.depth_parts)
@@ -335,22 +347,27 @@ class BlockedCode:
         vertical, horizontal = self.image.format.strides[2:4]
         return self.plan.conv.strides[0] * vertical, self.plan.conv.strides[1] * horizontal
 
-    def first_window(self, where: TileAt) -> SSAValue:
-        """The address of the first window of a tile, for a part of the depth."""
+    def origin(self, where: TileAt) -> SSAValue:
+        """The address of the window of the first position of all, for a part of the depth."""
         b, conv = self.ctx.b, self.plan.conv
         n, group, _ = where.place
         vertical, horizontal = self.image.format.strides[2:4]
         top, left, _, _ = conv.pads
         group_blocks = conv.depth // self.plan.lanes
         first = b.mul(where.part, group_blocks // self.weights.parts)
-        start = b.add(
-            self.image.origin(b, (n, b.add(b.mul(group, group_blocks), first))),
-            b.add(
-                b.mul(b.sub(b.mul(where.y, conv.strides[0]), top), vertical),
-                b.mul(b.sub(b.mul(where.x, conv.strides[1]), left), horizontal),
-            ),
-        )
+        start = self.image.origin(b, (n, b.add(b.mul(group, group_blocks), first)))
+        start = b.sub(start, b.add(b.mul(top, vertical), b.mul(left, horizontal)))
         return b.address(self.image.pointer, start, self.plan.dot.image.storage)
+
+    def distance(self, y: Index, x: Index) -> Index:
+        """How far the window of a position lies behind that of the first one."""
+        b, (down, right) = self.ctx.b, self.position_steps
+        return b.add(b.mul(y, down), b.mul(x, right))
+
+    def first_window(self, where: TileAt) -> SSAValue:
+        """The address of the first window of a tile, for a part of the depth."""
+        distance = self.distance(where.y, where.x)
+        return self.ctx.b.address(self.origin(where), distance, self.plan.dot.image.storage)
 
     def first_weights(self, where: TileAt) -> SSAValue:
         """The address of the weights of a tile, for a part of the depth."""
@@ -414,16 +431,24 @@ class _Direct(BlockedCode):
 
     def tile(self, where: TileAt, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Adds a part of the depth to the registers of a tile."""
-        vertical, horizontal = self.position_steps
-        positions = [
-            row * vertical + column * horizontal
-            for row in range(where.tiling.rows)
-            for column in where.columns
-        ]
-        image, weights = self.first_window(where), self.first_weights(where)
+        image, positions = self.windows(where)
+        weights = self.first_weights(where)
         if where.is_rare:
             return self.add_part(image, weights, positions, sums, None, 1)
         return self.add_part(image, weights, positions, sums, where.prefetch, UNROLLED_STEPS)
+
+    def windows(self, where: TileAt) -> tuple[SSAValue, Sequence[Index]]:
+        """An address, and how far behind it the windows of a tile begin, position by position."""
+        b, conv = self.ctx.b, self.plan.conv
+        if self.flat and not (conv.is_pointwise and rows_join(conv, self.image.format)):
+            numbers = [b.add(where.x, column) for column in where.columns]
+            width = conv.positions[1]
+            places = [(b.div(number, width), b.mod(number, width)) for number in numbers]
+            return self.origin(where), [self.distance(*place) for place in places]
+        down, right = self.position_steps
+        rows = range(where.tiling.rows)
+        distances = [row * down + column * right for row in rows for column in where.columns]
+        return self.first_window(where), distances
 
     def start(self, place: Place, vectors: int) -> Sequence[SSAValue]:
         """What the sums of a panel begin with."""
@@ -444,7 +469,7 @@ class _Direct(BlockedCode):
         self,
         image: SSAValue,
         weights: SSAValue,
-        positions: Sequence[int],
+        positions: Sequence[Index],
         sums: Sequence[SSAValue],
         prefetch: Prefetch | None,
         unrolled: int,
@@ -499,11 +524,15 @@ class _Direct(BlockedCode):
         return sums
 
 
+def rows_join(conv: Convolution, format: Format) -> bool:
+    """Whether nothing lies between the rows of an image."""
+    return format.dense_axes >= (3 if conv.data_lanes else 2)
+
+
 def seen_flat(ctx: KernelContext, conv: Convolution, image: Buffer) -> bool:
     """Whether images are seen as one long row: by a pointwise window, where nothing lies between their rows."""
     formats = [image.format, *(result.format for result in ctx.results)]
-    inner = 3 if conv.data_lanes else 2
-    return conv.is_pointwise and all(each.dense_axes >= inner for each in formats)
+    return conv.is_pointwise and all(rows_join(conv, each) for each in formats)
 
 
 def packed_weights(
@@ -526,7 +555,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     conv = Convolution.of(op)
     stored = _Plan.of(conv, ctx.target)
     image = with_zeros(ctx, op.data, stored.halo, stored.dot.image)
-    flat = seen_flat(ctx, conv, image)
+    flat = conv.open_positions or seen_flat(ctx, conv, image)
     plan = stored.computed(ctx.team.size, flat=flat)
     b, dot, lanes = ctx.b, plan.dot, plan.vector
     tiling, parts = _tile(plan, ctx.parameters, flat=flat), _parts(plan, ctx.parameters)

@@ -42,8 +42,8 @@ class Convolution:
     weight: Element
     kind: Element
     """Of the result."""
-    open_rows: bool = False
-    """Whether it is not known before the program runs how many rows the output images have."""
+    open_positions: bool = False
+    """Whether it is not known before the program runs how many rows or columns the output images have."""
 
     @staticmethod
     def of(op: Operation) -> "Convolution":
@@ -67,14 +67,14 @@ class Convolution:
             element_of(op.data),
             element_of(op.weight),
             element_of(op.result),
-            is_open(result[2]),
+            is_open(result[2]) or is_open(result[3]),
         )
 
     @staticmethod
     def at(site: Site) -> "Convolution":
         """The geometry of the operator at a site, for choices: lengths that are open are likely ones."""
         conv, actual = Convolution.of(site.likely.op), Convolution.of(site.actual)
-        return replace(conv, open_rows=actual.open_rows)
+        return replace(conv, open_positions=actual.open_positions)
 
     @property
     def likely(self) -> "Convolution":
@@ -127,7 +127,7 @@ class Convolution:
 
     def most_rows(self, *, flat: bool) -> int:
         """How many rows a tile may have: one where there may be one only."""
-        return 1 if self.open_rows and not flat else MOST_ALONG
+        return 1 if self.open_positions and not flat else MOST_ALONG
 
     @property
     def is_empty(self) -> bool:

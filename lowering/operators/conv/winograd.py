@@ -22,7 +22,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.dialects.lengths import certainly, hint, is_open, larger, smaller
+from xrelay.dialects.lengths import certainly, hint, is_open, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
@@ -76,7 +76,7 @@ class _Plan:
     """m"""
     target: Target
     tiles_at_once: int = 1
-    """In blocks of so many tiles."""
+    """A block has room for so many tiles."""
     shares: int = 1
     """Into how many tasks the output channels of a block of tiles are cut."""
     tiling: Tiling = NO_TILING
@@ -88,8 +88,9 @@ class _Plan:
     ) -> "_Plan":
         """As parameters state it."""
         plan, vectors = _Plan(conv, outputs, target), conv.out_blocks
-        most = prod(plan.likely.grid)
-        tiles = parameters.number("tiles", plan.usual_tiles(threads), range(1, most + 1))
+        usual = plan.usual_tiles(threads)
+        most = max(usual, prod(plan.likely.grid))
+        tiles = parameters.number("tiles", usual, range(1, most + 1))
         plan = replace(plan, tiles_at_once=tiles)
         usual = plan.usual_shares(threads) if threads > 1 else 1
         plan = replace(plan, shares=parameters.number("shares", usual, range(1, vectors + 1)))
@@ -139,10 +140,15 @@ class _Plan:
         return blocks(self.conv.depth, self.lanes)
 
     def usual_tiles(self, threads: int) -> int:
-        """So many that their components stay in the second-level cache, in equal blocks."""
+        """
+        So many that their components stay in the second-level cache, in equal blocks. For images of open sizes as many as
+        there can be: the number that a block has follows the image.
+        """
         tiles = prod(self.likely.grid)
         of_tile = self.components * (self.in_blocks + 4) * self.target.vector_bytes
         most = max(1, self.target.l2_bytes // of_tile)
+        if self.conv.open_positions:
+            return most
         count = blocks(tiles, most)
         if count > 1 and threads > 1:
             # As many blocks for every thread.
@@ -150,13 +156,19 @@ class _Plan:
         return blocks(tiles, count)
 
     @property
-    def tiles_of_block(self) -> int:
-        """The tiles of a block that there are: images of open sizes may have fewer than a block has room for."""
-        return smaller(self.tiles_at_once, prod(self.grid))
-
-    @property
     def tile_blocks(self) -> int:
         return blocks(prod(self.grid), self.tiles_at_once)
+
+    @property
+    def block_tiles(self) -> int:
+        """The tiles of a block, of which the last one may have fewer: blocks are of nearly equal size."""
+        equal, at_once = blocks(prod(self.grid), self.tile_blocks), self.tiling.columns
+        # Sizes that are not known are hardly multiples of what is multiplied at once: but for the last block, they are.
+        return (
+            smaller(blocks(equal, at_once) * at_once, self.tiles_at_once)
+            if is_open(equal)
+            else equal
+        )
 
     def usual_shares(self, threads: int) -> int:
         """One share where there are blocks enough for all threads, in the first call where lengths are open."""
@@ -165,15 +177,17 @@ class _Plan:
 
     @property
     def usual_tiling(self) -> Tiling:
-        """The cheapest."""
-        tiles, vectors = self.tiles_at_once, self.conv.out_blocks
+        """The cheapest: for a block, or, where it is not known how many tiles one has, for an image."""
+        conv, vectors = self.conv, self.conv.out_blocks
+        tiles = prod(self.likely.grid) if conv.open_positions else self.tiles_at_once
         widest = most_vectors(self.target, tiles, self.weight_bytes)
         if self.shares > 1:
             # Equal shares count for more than the best width.
             widest = max(widest, PANEL_VECTORS)
         return choose_tiling(
-            self.target, 1, tiles, vectors, self.conv.depth, widest, shares=self.shares
-        )
+            self.target, 1, tiles, vectors, conv.depth, widest,
+            shares=self.shares, is_open=conv.open_positions,
+        )  # fmt: skip
 
     @property
     def weight_bytes(self) -> int:
@@ -184,8 +198,9 @@ class _Plan:
     def seconds(self) -> float:
         """Estimated for one core: products and transforms, and the time to read the weights."""
         conv = self.conv
-        tiles = self.tile_blocks * self.tiles_at_once
-        products = self.components * self.tile_blocks * self.tiling.cycles
+        tiles = self.tile_blocks * self.block_tiles
+        parts = 1 if conv.open_positions else self.tile_blocks
+        products = self.components * parts * self.tiling.cycles
         vectors = tiles * self.components * (self.in_blocks + conv.out_blocks)
         cycles = conv.images * (products + vectors * TRANSFORM_CYCLES)
         memory = self.weight_bytes / self.target.memory_bandwidth
@@ -245,9 +260,14 @@ class _Emitter:
         m = self.plan.outputs
         return b.mul(b.div(tile, across), m), b.mul(b.mod(tile, across), m)
 
+    def count(self, first: Index) -> Index:
+        """How many tiles the block has that begins with a tile."""
+        b, most, tiles = self.ctx.b, self.plan.block_tiles, prod(self.plan.grid)
+        return most if certainly(tiles % most, 0) else b.smaller(most, b.sub(tiles, first))
+
     def transform_image(self, n: Index, first: Index, slot: Index) -> None:
         """All channels of a block of tiles, into a slot."""
-        with self.ctx.b.loop(0, self.plan.tiles_of_block) as t:
+        with self.ctx.b.loop(0, self.count(first)) as t:
             self.transform_tile(n, first, t, slot)
 
     def transform_tile(self, n: Index, first: Index, t: Index, slot: Index) -> None:
@@ -277,8 +297,8 @@ class _Emitter:
                     where = b.flatten((slot, i * size + j, block, t, 0), shape)
                     b.store(self.parts.pointer, where, kind, vector)
 
-    def multiply(self, slot: Index, panel: Index, vectors: int) -> None:
-        """The products of every component in a slot with a panel of the weights."""
+    def multiply(self, slot: Index, first: Index, panel: Index, vectors: int) -> None:
+        """The products of every component in a slot, that of a block of tiles, with a panel of the weights."""
         b, plan = self.ctx.b, self.plan
         kind, lanes, tiling = plan.kind, plan.lanes, plan.tiling
         tiles = plan.tiles_at_once
@@ -287,7 +307,7 @@ class _Emitter:
         zero = b.constant(kind.compute, 0, lanes)
         positions = [i * lanes for i in range(tiling.columns)]
         columns = [v * lanes for v in range(vectors)]
-        rounds = blocks(plan.tiles_of_block, tiling.columns)
+        rounds = b.div(b.add(self.count(first), tiling.columns - 1), tiling.columns)
         with b.loop(0, plan.components) as component, b.loop(0, rounds) as i:
             t = b.smaller(b.mul(i, tiling.columns), tiles - tiling.columns)
             start = b.flatten((slot, component, 0, t, 0), self.parts.shape)
@@ -297,7 +317,7 @@ class _Emitter:
             # While the products of one component are formed, the weights of the next come near.
             lines = blocks(
                 blocks(UNROLLED_STEPS * width * kind.bytes, LINE_BYTES),
-                blocks(tiles, tiling.columns),
+                blocks(plan.likely.block_tiles, tiling.columns),
             )
             share = b.mul(i, lines * LINE_BYTES // kind.bytes)
             prefetch = Prefetch(b.add(share, depth * width), lines, kind)
@@ -334,7 +354,7 @@ class _Emitter:
         b, plan = self.ctx.b, self.plan
         kind, lanes, m = plan.kind, plan.lanes, plan.outputs
         size = m + 2
-        with b.loop(0, vectors) as v, b.loop(0, plan.tiles_of_block) as t:
+        with b.loop(0, vectors) as v, b.loop(0, self.count(first)) as t:
             square = [
                 [
                     b.load(
@@ -393,22 +413,20 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
     )
     shape, finish = shape_of(op.result), converted(b, sink, kind, conv.kind)
 
-    def first_tile(block: Index) -> Index:
-        return b.smaller(b.mul(block, tiles), larger(prod(plan.grid) - tiles, 0))
-
     def transform(indices: tuple[Index, ...]) -> None:
-        n, block, t = indices
+        n, tile = indices
+        block, t = b.div(tile, plan.block_tiles), b.mod(tile, plan.block_tiles)
         slot = b.flatten((n, block), (conv.images, plan.tile_blocks))
-        emitter.transform_tile(n, first_tile(block), t, slot)
+        emitter.transform_tile(n, b.mul(block, plan.block_tiles), t, slot)
 
     if shares > 1:
         # The threads share the transformed image.
-        ctx.tasks((conv.images, plan.tile_blocks, plan.tiles_of_block), transform)
+        ctx.tasks((conv.images, prod(plan.grid)), transform)
         ctx.barrier()
 
     def task(indices: tuple[Index, ...]) -> None:
         n, block, share = indices
-        first, slot = first_tile(block), 0
+        first, slot = b.mul(block, plan.block_tiles), 0
         if shares == 1:
             emitter.transform_image(n, first, slot)
         else:
@@ -418,7 +436,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
             stop = b.div(b.mul(b.add(share, 1), count), shares)
             with b.loop(begin, stop) as i:
                 panel = b.add(i, start)
-                emitter.multiply(slot, panel, vectors)
+                emitter.multiply(slot, first, panel, vectors)
                 emitter.transform_back(n, first, panel, vectors, shape, finish)
 
     ctx.tasks((conv.images, plan.tile_blocks, shares), task)
