@@ -36,7 +36,7 @@ from xrelay.lowering.loops.tile_registers import (
     tile_dot_of,
 )
 from xrelay.lowering.loops.tiles import SumsInMemory, TileAt, converted, emit_tiles
-from xrelay.lowering.loops.tiling import Tiling
+from xrelay.lowering.loops.tiling import MOST_ALONG, Tiling
 
 
 def _dot(product: Product, target: Target) -> TileDot | None:
@@ -61,18 +61,20 @@ class TilePlan(ProductPlan):
     def tiling(self) -> Tiling:
         """How the result is cut."""
         rounds = blocks(likely(self.steps), ROWS)
-        return choose_tiles(1, likely(self.product.rows), likely(self.vectors), rounds)
+        sizes = 1, likely(self.product.rows), likely(self.vectors), rounds
+        return choose_tiles(*sizes, is_open=self.product.open_rows)
 
 
 def _tile(plan: TilePlan, parameters: Parameters) -> Tiling:
     """The tile that parameters state."""
-    rows, vectors = likely(plan.product.rows), likely(plan.vectors)
+    rows = MOST_ALONG if plan.product.open_rows else plan.product.rows
+    vectors = likely(plan.vectors)
     return stated_tiles(parameters, plan.tiling, 1, rows, vectors)
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:
     if 0 not in shape_of(site.op.results[0]):
-        _tile(TilePlan.of(Product.of(site.op), site.target), parameters)
+        _tile(TilePlan.of(Product.at(site), site.target), parameters)
 
 
 def _refusal(site: Site) -> str | None:
@@ -87,7 +89,7 @@ def _spacing(site: Site) -> Spacing:
 
 
 def _cost(site: Site) -> float:
-    plan = TilePlan.of(Product.of(site.op), site.target)
+    plan = TilePlan.of(Product.at(site), site.target)
     tiling = plan.tiling
     # Each task loads the sizes of the registers; with several threads there may be one for each panel.
     tasks = plan.product.batch * blocks(likely(plan.vectors), tiling.vectors)
@@ -101,7 +103,9 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     left = left_operand(ctx, plan)
     right = right_operand(ctx, plan, tiling.vectors * plan.lanes)
     code = _TileCode(ctx.b, plan, left, right)
-    tiles = SumsInMemory(code.compute, lambda tiling: TileRegisters.of(tiling).configured(ctx))
+    tiles = SumsInMemory(
+        code.compute, lambda tiling, width: TileRegisters.of(tiling, width).configured(ctx)
+    )
     grid = product_grid(ctx, plan, tiling, ROWS)
     finish = converted(ctx.b, sink, plan.dot.total, plan.product.kind)
     emit_tiles(ctx, grid, plan.dot, plan.lanes, tiles, code.place, finish)
@@ -119,7 +123,7 @@ class _TileCode(ProductCode):
         x, w = self.addresses(where, 0)
         loop = DepthLoop(self.plan.steps // ROWS, ROWS * dot.group, ROWS * step)
         operands = TileOperands(dot, x, w, [loop], (0, self.row_step), step)
-        TileRegisters.of(where.tiling).multiply(
+        TileRegisters.of(where.tiling, where.width).multiply(
             self.b, operands, vectors, sums, where.prefetch, meanwhile
         )
 

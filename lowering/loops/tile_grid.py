@@ -47,8 +47,6 @@ NARROW = Narrow(4, 2)
 """Those of matrices: each tile reads all weights."""
 NARROW_IMAGES = Narrow(3, 3)
 """Those of images, whose weights stay near: more columns take longer to compile."""
-NARROWER = (4, 2, 1)
-"""The columns of tiles that cannot repeat columns: one kind after the other serves what has fewer than the kind before."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +100,10 @@ class TileGrid:
     narrow: Narrow | None = NARROW
     """
     The narrow tiles for what whole ones leave of a row whose width is not known. In rows that are narrower still they repeat
-    the last column. None for code that cannot.
+    the last column. None for code whose tiles may have any number of columns up to those of the tiling.
     """
     repeats: bool = False
     """Whether these are the narrow tiles."""
-    exists: int = 1
-    """0 for a grid without tiles, another one having them, which may be known when the program runs only."""
 
     @cached_property
     def narrow_grid(self) -> "TileGrid | None":
@@ -120,37 +116,28 @@ class TileGrid:
         tiling = replace(self.tiling, columns=self.narrow.columns(columns))
         return replace(self, tiling=tiling, repeats=True)
 
-    def alternatives(self) -> tuple["TileGrid", ...]:
-        """
-        The grids one of which has the tiles: this one; and for code that cannot repeat columns, those with narrower tiles
-        where the width may be less than that of a tile.
-        """
-        if self.narrow:
-            return (self,)
-        found: list[TileGrid] = []
-        wider, most = 0, self.tiling.columns
-        for columns in (most, *(each for each in NARROWER if each < most)):
-            fits = smaller(1, self.width // columns)
-            if certainly(fits, 0):
-                continue
-            tiling = replace(self.tiling, columns=columns)
-            found.append(replace(self, tiling=tiling, exists=fits - wider))
-            if certainly(fits, 1):
-                break
-            wider = fits
-        return tuple(found)
+    @cached_property
+    def tile_width(self) -> int:
+        """The columns of a tile that is not narrow: where tiles may have any number, equal shares of a row."""
+        columns = self.tiling.columns
+        if self.narrow or not is_open(self.width):
+            return columns
+        return blocks(self.width, blocks(self.width, columns))
 
     @property
     def tile_columns(self) -> Sequence[int]:
-        """Which columns a tile has, counted from its first."""
+        """Which columns a tile has, counted from its first; the last one again and again for those that it does not have."""
         columns = range(self.tiling.columns)
-        return [smaller(each, self.width - 1) for each in columns] if self.repeats else columns
+        if self.repeats:
+            return [smaller(each, self.width - 1) for each in columns]
+        if is_open(self.tile_width):
+            return [smaller(each, self.tile_width - 1) for each in columns]
+        return columns
 
     @property
     def different_columns(self) -> int:
         """How many of these are different: the first ones."""
-        columns = self.tiling.columns
-        return smaller(columns, self.width) if self.repeats else columns
+        return smaller(self.tiling.columns, self.width) if self.repeats else self.tile_width
 
     @cached_property
     def whole_tiles(self) -> int:
@@ -174,7 +161,7 @@ class TileGrid:
         """The first column of a tile in a row."""
         columns = self.tiling.columns
         if self.narrow_grid is None:
-            return b.smaller(b.mul(number, columns), self.width - columns)
+            return b.smaller(b.mul(number, self.tile_width), self.width - self.tile_width)
         least = self.narrow_grid.tiling.columns
         # Up to the first narrow tile the first of the two is less, behind it the second.
         behind = b.add(b.mul(number, least), self.width // columns * (columns - least))
@@ -234,7 +221,7 @@ class TileGrid:
     @property
     def tiles(self) -> int:
         """How many tiles there are."""
-        return self.rows_of_tiles * self.columns_of_tiles * self.exists
+        return self.rows_of_tiles * self.columns_of_tiles
 
 
 def tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:

@@ -10,23 +10,25 @@ output channels. Weights lie in the same panels as for other dot products, and s
     registers    sums of each 16 positions and each vector, 16 positions of the image, weights of each vector
 
 How many rows and bytes of each register count is loaded once for a task. It says exactly how many positions there
-are: nothing is read beside what other code reads. A depth that is no multiple of 16 groups is filled up with zeros,
+are: nothing is read beside what other code reads. Where it is not known how many there are, that is computed, and the
+tiles of a row have equal numbers of columns. A depth that is no multiple of 16 groups is filled up with zeros,
 in panels and in images. Sums go to memory, where the operators behind the product read them.
 
 Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, "Programming with Intel AMX".
 """
 
 from abc import abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i8
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i8, i64
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import is_open, larger, smaller
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, element
@@ -49,7 +51,8 @@ REGISTERS = 8
 MOST_IMAGES = 3
 """Registers of the image, each of which needs one with sums, beside one with weights."""
 BYTE = element(i8)
-CONFIGURATION_BYTES = 64
+CONFIGURATION_BYTES, CONFIGURATION_WIDTHS, CONFIGURATION_ROWS = 64, 16, 48
+"""Of what is loaded, and where in it the bytes of a row and the rows of each register begin."""
 
 LEAST_CYCLES = 9
 """Products take a cycle for each row of the image, and not less than this."""
@@ -112,10 +115,13 @@ def tile_dot_of(target: Target, image: Element, weight: Element, result: Element
 # -- sizes -----------------------------------------------------------------------------------------
 
 
-def tile_heights(rows: int, columns: int) -> list[int]:
-    """How many positions each register of the image has: neighbours in a row of a tile."""
-    whole, rest = divmod(columns, ROWS)
-    return ([ROWS] * whole + [rest] * (rest > 0)) * rows
+def tile_heights(rows: int, columns: int, width: int | None = None) -> list[int]:
+    """
+    How many positions each register of the image has: neighbours in a row of a tile, of which there are `width`, all by
+    default. A register has one at least.
+    """
+    width = columns if width is None else width
+    return [smaller(ROWS, larger(1, width - first)) for first in range(0, columns, ROWS)] * rows
 
 
 def most_vectors_of_tiles(rows: int, columns: int) -> int:
@@ -149,30 +155,42 @@ def choose_tiles(
     width: int,
     vectors: int,
     rounds: int,
-    tallest: int = MOST_ALONG,
     joined: bool = False,
     in_block: int = 1,
+    is_open: bool = False,
 ) -> Tiling:
     """
     The cheapest tiling of `height` x `width` positions and vectors of output channels, for so many products of tiles.
-    A tile has at most `tallest` rows, and where blocks have several vectors, `in_block`, a whole part of one. Where
+    Where blocks have several vectors, `in_block`, a tile has a whole part of one. `is_open` says that it is not known before
+    the program runs how many positions there are: tiles have one row, and up to as many columns as their registers. Where
     there is nothing to compute, any tiling serves.
     """
     best = Tiling(1, 1, 1)
-    for columns in range(1, min(width, MOST_ALONG) + 1):
-        for rows in range(1, min(height, tallest, most_rows_of_tiles(columns, joined)) + 1):
-            tiles = blocks(height, rows) * blocks(width, columns)
-            sides = joined_rows(rows, columns, joined)
-            for wide in range(1, min(vectors, most_vectors_of_tiles(*sides)) + 1):
-                if in_block > 1 and in_block % wide:
-                    continue
-                cycles = tiles * sum(
-                    panels * tile_cycles(*sides, each, rounds)
-                    for _, panels, each in panel_parts(vectors, wide)
-                )
-                if not best.cycles or cycles < best.cycles:
-                    best = Tiling(rows, columns, wide, cycles)
+    for rows, columns in _open_shapes() if is_open else _shapes(height, width, joined):
+        tiles = blocks(height, rows) * blocks(width, columns)
+        registers = sides = joined_rows(rows, columns, joined)
+        if is_open and width:
+            sides = 1, blocks(width, blocks(width, columns))
+        for wide in range(1, min(vectors, most_vectors_of_tiles(*registers)) + 1):
+            if in_block > 1 and in_block % wide:
+                continue
+            cycles = tiles * sum(
+                panels * tile_cycles(*sides, each, rounds)
+                for _, panels, each in panel_parts(vectors, wide)
+            )
+            if not best.cycles or cycles < best.cycles:
+                best = Tiling(rows, columns, wide, cycles)
     return best
+
+
+def _shapes(height: int, width: int, joined: bool) -> Iterator[tuple[int, int]]:
+    for columns in range(1, min(width, MOST_ALONG) + 1):
+        for rows in range(1, min(height, most_rows_of_tiles(columns, joined)) + 1):
+            yield rows, columns
+
+
+def _open_shapes() -> Iterator[tuple[int, int]]:
+    return ((1, columns) for columns in range(ROWS, MOST_ALONG + 1, ROWS))
 
 
 def stated_tiles(
@@ -232,21 +250,26 @@ class TileRegisters:
     columns: int
     vectors: int
     steps: int = ROWS
+    width: int = 0
+    """How many columns there are, where that may be less and is not known."""
 
     @staticmethod
-    def of(tiling: Tiling, steps: int = ROWS, joined: bool = False) -> "TileRegisters":
-        """Those of a tiling, of which each register has neighbours in a row, or if rows are joined, in a tile."""
+    def of(tiling: Tiling, width: int, steps: int = ROWS, joined: bool = False) -> "TileRegisters":
+        """
+        Those of a tiling whose tiles have so many columns. Each register has neighbours in a row, or if rows are joined, in
+        a tile.
+        """
         sides = joined_rows(tiling.rows, tiling.columns, joined)
-        return TileRegisters(*sides, tiling.vectors, steps)
+        return TileRegisters(*sides, tiling.vectors, steps, width if is_open(width) else sides[1])
 
     @property
     def heights(self) -> list[int]:
         """How many positions each register of the image has."""
-        return tile_heights(self.rows, self.columns)
+        return tile_heights(self.rows, self.columns, self.width)
 
     @property
     def firsts(self) -> list[tuple[int, int]]:
-        """The row and the column of the first position of each."""
+        """The row and the column of the first position of each, if there are so many columns."""
         columns = range(0, self.columns, ROWS)
         return [(row, column) for row in range(self.rows) for column in columns]
 
@@ -263,18 +286,26 @@ class TileRegisters:
         return len(self.heights) * (self.vectors + 1) + v
 
     @property
-    def configuration(self) -> bytes:
-        """What is loaded: the number of the format, and the bytes of a row and the rows of each register."""
-        rows, lengths = [0] * REGISTERS, [0] * REGISTERS
+    def register_rows(self) -> list[int]:
+        """The rows of each register."""
+        rows = [0] * REGISTERS
         for i, height in enumerate(self.heights):
-            rows[self.image(i)], lengths[self.image(i)] = height, self.steps * GROUP_BYTES
-            for v in range(self.vectors):
-                rows[self.sums(i, v)], lengths[self.sums(i, v)] = height, TILE_ROW_BYTES
+            for number in (self.image(i), *(self.sums(i, v) for v in range(self.vectors))):
+                rows[number] = height
         for v in range(self.vectors):
-            rows[self.weights(v)], lengths[self.weights(v)] = self.steps, TILE_ROW_BYTES
+            rows[self.weights(v)] = self.steps
+        return rows
+
+    @property
+    def configuration(self) -> bytes:
+        """What is loaded: the number of the format, and the bytes of a row and the rows of each register, 0 for open ones."""
+        lengths = [TILE_ROW_BYTES if rows else 0 for rows in self.register_rows]
+        for i in range(len(self.heights)):
+            lengths[self.image(i)] = self.steps * GROUP_BYTES
         widths = b"".join(length.to_bytes(2, "little") for length in lengths)
-        start = bytes([1]).ljust(16, b"\0") + widths.ljust(32, b"\0")
-        return (start + bytes(rows)).ljust(CONFIGURATION_BYTES, b"\0")
+        start = bytes([1]).ljust(CONFIGURATION_WIDTHS, b"\0") + widths
+        rows = bytes(0 if is_open(rows) else rows for rows in self.register_rows)
+        return (start.ljust(CONFIGURATION_ROWS, b"\0") + rows).ljust(CONFIGURATION_BYTES, b"\0")
 
     @contextmanager
     def configured(self, ctx: KernelContext) -> Generator[None]:
@@ -286,6 +317,11 @@ class TileRegisters:
         b.store(
             place.pointer, 0, BYTE, b.attribute(DenseIntOrFPElementsAttr.from_list(type_, numbers))
         )
+        # A byte for each register.
+        together = sum(rows * 256**number for number, rows in enumerate(self.register_rows))
+        if is_open(together):
+            where = b.address(place.pointer, CONFIGURATION_ROWS, BYTE.storage)
+            b.store(where, 0, element(i64), b.index(together))
         b.command("llvm.x86.ldtilecfg", [place.pointer])
         yield
         b.command("llvm.x86.tilerelease", [])
@@ -333,7 +369,9 @@ class TileRegisters:
                 load(self.weights(v), column, strides[1])
                 for i, (row, start) in enumerate(self.firsts):
                     if v == 0:
-                        offset = b.add(b.mul(row, vertical), b.mul(start, horizontal))
+                        # A register without positions of its own has the last one once more.
+                        column = smaller(start, self.width - 1)
+                        offset = b.add(b.mul(row, vertical), b.mul(column, horizontal))
                         first = b.address(x, offset, dot.image.storage)
                         load(self.image(i), first, strides[0])
                     numbers = (self.sums(i, v), self.image(i), self.weights(v))

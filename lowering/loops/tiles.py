@@ -1,7 +1,8 @@
 """
 The loops around the register tiles of convolutions and matrix products.
 
-Where it is not known how long a row is, narrow tiles compute what whole ones leave of it (`tile_grid.py`).
+Where it is not known how long a row is, narrow tiles compute what whole ones leave of it (`tile_grid.py`), or tiles have
+equal shares of it.
 
     for batch, block of tiles, panel of output channels:      # the threads share these
         for tile of the block:
@@ -87,6 +88,8 @@ class TileAt:
     """Whether there are few such tiles, so that little code matters more than speed."""
     windows: SSAValue | None = None
     """The address of what was gathered of its positions, where something is."""
+    width: int = 0
+    """How many columns it has whose sums leave registers through memory: `tiling` says how many at most."""
 
 
 TileCode: TypeAlias = Callable[[TileAt, Sequence[SSAValue]], Sequence[SSAValue]]
@@ -113,8 +116,8 @@ class SumsInMemory:
     Writes the sums of a tile of a number of vectors over the whole depth to memory, position by position, after all
     else that is done meanwhile.
     """
-    task: Callable[[Tiling], AbstractContextManager[None]]
-    """What a task does around its tiles."""
+    task: Callable[[Tiling, int], AbstractContextManager[None]]
+    """What a task does around its tiles, of which it gets how many columns they have, too: the tiling says how many at most."""
     gather: Gather | None = None
 
 
@@ -163,20 +166,19 @@ def emit_tiles(
         grid = replace(
             grid, narrow=None
         )  # The rows of their registers are all at the same distance.
-    pieces = [(each, part) for each in grid.alternatives() for part in each.parts(lanes)]
     gather = tile.gather if isinstance(tile, SumsInMemory) else None
     all_panels = sum(likely(panels.count) for panels in grid.parts(lanes))
-    for each, panels in pieces:
-        count = tiles_per_block(ctx, each, panels.count if gather is None else 1)
+    for panels in grid.parts(lanes):
+        count = tiles_per_block(ctx, grid, panels.count if gather is None else 1)
         if isinstance(tile, SumsInMemory):
             assert prepare is None, "a task has several panels"
-            together = panels_per_task(ctx, each, panels, count, gather is not None)
+            together = panels_per_task(ctx, grid, panels, count, gather is not None)
         else:
             # With parts of the depth, a task has all panels that one thread computes.
-            together = blocks(panels.count, ctx.team.size) if each.depth_parts > 1 else 1
+            together = blocks(panels.count, ctx.team.size) if grid.depth_parts > 1 else 1
         code = _Tiles(
-            ctx, each, dot, lanes, tile, place_of, sink, start or zeros, prepare or (lambda place, part: None), panels, count,
-            panels_are_rare=is_open(each.tiles) and likely(panels.count) * RARE <= all_panels,
+            ctx, grid, dot, lanes, tile, place_of, sink, start or zeros, prepare or (lambda place, part: None), panels, count,
+            panels_are_rare=is_open(grid.tiles) and likely(panels.count) * RARE <= all_panels,
         )  # fmt: skip
 
         def task(
@@ -206,7 +208,7 @@ def emit_tiles(
                 with b.loop(*tile_range) as i:
                     code.whole(place, i, tile_range)
 
-        ctx.tasks((*each.batch, blocks(each.tiles, count), blocks(panels.count, together)), task)
+        ctx.tasks((*grid.batch, blocks(grid.tiles, count), blocks(panels.count, together)), task)
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,9 @@ class _Tiles:
     def task(self) -> AbstractContextManager[None]:
         """What a task does around its tiles."""
         tile = self.tile
-        return tile.task(self.grid.tiling) if isinstance(tile, SumsInMemory) else nullcontext()
+        if not isinstance(tile, SumsInMemory):
+            return nullcontext()
+        return tile.task(self.grid.tiling, self.grid.tile_width)
 
     def gathered(self, gather: Gather, batch: Sequence[Index], tiles: Range, panels: Range) -> None:
         """A block of tiles for a range of panels, after what its positions read was gathered."""
@@ -261,8 +265,9 @@ class _Tiles:
 
         with b.loop(*tiles) as i:
             place = (*batch, panels[0])
-            columns = range(tiling.columns)
-            where = TileAt(place, *self._corner(i), 0, None, tiling, columns, windows=windows(i))
+            columns, width = self.grid.tile_columns, self.grid.tile_width
+            corner = self._corner(i)
+            where = TileAt(place, *corner, 0, None, tiling, columns, False, windows(i), width)
             gather.write(where)
         assert isinstance(self.tile, SumsInMemory)
         with self.task:
@@ -277,9 +282,11 @@ class _Tiles:
         windows: Callable[[Index], SSAValue] | None = None,
     ) -> None:
         """A block of tiles for a range of panels: each is handed over while the next is computed."""
-        b, tiling = self.b, self.grid.tiling
+        b, tiling, width = self.b, self.grid.tiling, self.grid.tile_width
         kept = self._kept_tile()
-        positions, together = tiling.positions, self._together(tiling.columns)
+        # Tiles with any number of columns have one row.
+        positions = width if is_open(width) else tiling.positions
+        together = self._together(width)
         with b.loop(*panels) as panel, b.loop(*tiles) as i:
             is_first = b.compare_index(i, "eq", tiles[0])
             index = b.select(is_first, b.index(b.sub(tiles[1], 1)), b.index(b.sub(i, 1)))
@@ -297,12 +304,15 @@ class _Tiles:
                 corner: tuple[Index, Index] = corner,
                 count: Index = count,
             ) -> None:
-                share = blocks(positions // together, rounds) * together
+                share = blocks(tiling.positions // together, rounds) * together
                 start = b.mul(number, share)
                 stop = b.smaller(b.add(start, share), count)
-                with b.loop(start, stop, together) as first:
+
+                def finish(first: Index, size: int) -> None:
                     row, column = b.div(first, tiling.columns), b.mod(first, tiling.columns)
-                    self._finish_positions(kept, (0,), place, *corner, row, column, together)
+                    self._finish_positions(kept, (0,), place, *corner, row, column, size)
+
+                self._together_or_alone(start, stop, together, width, finish)
 
             where = TileAt(
                 (*batch, panel),
@@ -312,11 +322,12 @@ class _Tiles:
                 tiling,
                 range(tiling.columns),
                 windows=None if windows is None else windows(i),
+                width=width,
             )
             tile.compute(where, len(self.widths), kept.pointer, hand_over)
         last = b.sub(tiles[1], 1)
         place = *batch, b.sub(panels[1], 1)
-        self._finish(kept, (0,), place, *self._corner(last), tiling.columns)
+        self._finish(kept, (0,), place, *self._corner(last), width)
 
     def whole(self, place: Place, i: Index, tiles: Range) -> None:
         """Computes tile i of a block over the whole depth, and hands it over."""
@@ -508,15 +519,35 @@ class _Tiles:
         columns: Index,
     ) -> None:
         """Hands over so many columns of a tile whose sums are in memory."""
-        b, rows, together = self.b, self.grid.tiling.rows, self._together(columns)
-        with b.loop(0, rows) as row, b.loop(0, columns, together) as column:
-            self._finish_positions(kept, slot, place, y, x, row, column, together)
+        together = self._together(columns)
+        with self.b.loop(0, self.grid.tiling.rows) as row:
+
+            def finish(column: Index, size: int) -> None:
+                self._finish_positions(kept, slot, place, y, x, row, column, size)
+
+            self._together_or_alone(0, columns, together, columns, finish)
+
+    def _together_or_alone(
+        self, start: Index, stop: Index, together: int, columns: Index, code: Callable[[Index, int], None]
+    ) -> None:  # fmt: skip
+        """
+        Runs code for numbers of a range that begins with a multiple of `together`: for so many at once, and if that need not
+        divide the columns of a tile, alone for each that is left.
+        """
+        b, even = self.b, stop
+        if together > 1 and not (isinstance(columns, int) and certainly(columns % together, 0)):
+            even = b.sub(stop, b.mod(b.sub(stop, start), together))
+            with b.loop(even, stop) as number:
+                code(number, 1)
+        with b.loop(start, even, together) as number:
+            code(number, together)
 
     def _together(self, columns: Index) -> int:
-        """Positions whose results are stored at once: neighbours in a row of a tile."""
+        """Positions whose results are stored at once: neighbours in a row of a tile, which may have others beside."""
         joins = self.ctx.writes_bytes and joins_stores(self.ctx.target)
         divides = isinstance(columns, int) and certainly(columns % TOGETHER, 0)
-        return TOGETHER if joins and divides else 1
+        any_number = isinstance(self.tile, SumsInMemory) and is_open(self.grid.tile_width)
+        return TOGETHER if joins and (divides or any_number) else 1
 
     def _finish_positions(
         self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index, row: Index, column: Index, together: int

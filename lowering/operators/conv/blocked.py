@@ -10,7 +10,8 @@ network, from NCHW ones.
             hand the registers to the sink
 
 Images have the zeros of the padding around them in memory; the last tile of a row overlaps with
-the one before. Weights are packed in the order in which they are read. In NCHW, where neighbours in
+the one before. In images of open sizes, whose rows no tile fits, a tile takes positions one after the other
+beyond the end of a row, and computes where the window of each begins. Weights are packed in the order in which they are read. In NCHW, where neighbours in
 memory are columns, a group are taps of a row of the window.
 """
 
@@ -369,6 +370,19 @@ class BlockedCode:
         distance = self.distance(where.y, where.x)
         return self.ctx.b.address(self.origin(where), distance, self.plan.dot.image.storage)
 
+    def windows(self, where: TileAt) -> tuple[SSAValue, Sequence[Index]]:
+        """An address, and how far behind it the windows of a tile begin, position by position."""
+        b, conv = self.ctx.b, self.plan.conv
+        if self.flat and not (conv.is_pointwise and rows_join(conv, self.image.format)):
+            numbers = [b.add(where.x, column) for column in where.columns]
+            width = conv.positions[1]
+            places = [(b.div(number, width), b.mod(number, width)) for number in numbers]
+            return self.origin(where), [self.distance(*place) for place in places]
+        down, right = self.position_steps
+        rows = range(where.tiling.rows)
+        distances = [row * down + column * right for row in rows for column in where.columns]
+        return self.first_window(where), distances
+
     def first_weights(self, where: TileAt) -> SSAValue:
         """The address of the weights of a tile, for a part of the depth."""
         _, group, number = where.place
@@ -436,19 +450,6 @@ class _Direct(BlockedCode):
         if where.is_rare:
             return self.add_part(image, weights, positions, sums, None, 1)
         return self.add_part(image, weights, positions, sums, where.prefetch, UNROLLED_STEPS)
-
-    def windows(self, where: TileAt) -> tuple[SSAValue, Sequence[Index]]:
-        """An address, and how far behind it the windows of a tile begin, position by position."""
-        b, conv = self.ctx.b, self.plan.conv
-        if self.flat and not (conv.is_pointwise and rows_join(conv, self.image.format)):
-            numbers = [b.add(where.x, column) for column in where.columns]
-            width = conv.positions[1]
-            places = [(b.div(number, width), b.mod(number, width)) for number in numbers]
-            return self.origin(where), [self.distance(*place) for place in places]
-        down, right = self.position_steps
-        rows = range(where.tiling.rows)
-        distances = [row * down + column * right for row in rows for column in where.columns]
-        return self.first_window(where), distances
 
     def start(self, place: Place, vectors: int) -> Sequence[SSAValue]:
         """What the sums of a panel begin with."""

@@ -14,8 +14,7 @@ which have one piece with channels that do not count.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar, Self
 
@@ -23,9 +22,10 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.lengths import is_open
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, element
-from xrelay.lowering.emit.evaluate import shape_of
+from xrelay.lowering.emit.evaluate import Buffer, shape_of
 from xrelay.lowering.emit.format import Spacing
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
@@ -46,7 +46,7 @@ from xrelay.lowering.loops.tile_registers import (
     tile_dot_of,
 )
 from xrelay.lowering.loops.tiles import Gather, SumsInMemory, TileAt, converted, emit_tiles
-from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
+from xrelay.lowering.loops.tiling import MOST_ALONG, Tiling, panel_parts, positions_per_block
 from xrelay.lowering.operators.conv.blocked import (
     FLAT,
     IMAGE,
@@ -56,6 +56,7 @@ from xrelay.lowering.operators.conv.blocked import (
     blocked_refusal,
     groups_lie_together,
     packed_weights,
+    rows_join,
     seen_flat,
 )
 from xrelay.lowering.operators.conv.geometry import Convolution
@@ -108,10 +109,8 @@ class _TilePlan(BlockedPlan):
 
     def tiling(self, *, flat: bool) -> Tiling:
         """The cheapest, of an image or of one that is seen as one long row."""
-        conv = self.conv.likely
-        extents, tallest = conv.extents(flat=flat), conv.most_rows(flat=flat)
-        sizes = *extents, self.out_vectors, self.rounds
-        return choose_tiles(*sizes, tallest, self.joined, self.block_vectors)
+        sizes = *self.conv.likely.extents(flat=flat), self.out_vectors, self.rounds
+        return choose_tiles(*sizes, self.joined, self.block_vectors, self.conv.open_positions)
 
     def cycles(self, *, flat: bool) -> float:
         """What an image takes."""
@@ -119,11 +118,28 @@ class _TilePlan(BlockedPlan):
 
     def stated(self, parameters: Parameters, *, flat: bool) -> Tiling:
         """The tile that parameters state."""
-        conv = self.conv.likely
-        height, width = conv.extents(flat=flat)
-        rows, names = min(height, conv.most_rows(flat=flat)), FLAT if flat else IMAGE
-        usual = self.tiling(flat=flat)
-        return stated_tiles(parameters, usual, rows, width, self.out_vectors, names, self.joined)
+        height, width = self.conv.likely.extents(flat=flat)
+        if self.conv.open_positions:
+            height, width = 1, MOST_ALONG
+        names, usual = FLAT if flat else IMAGE, self.tiling(flat=flat)
+        sizes = height, width, self.out_vectors
+        tiling = stated_tiles(parameters, usual, *sizes, names, self.joined)
+        # Of images with open rows, it may be known how long these are.
+        across = self.conv.extents(flat=flat)[1]
+        return tiling if is_open(across) else replace(tiling, columns=min(tiling.columns, across))
+
+    @property
+    def views(self) -> Sequence[bool]:
+        """How images may be seen: as rows (False), or as one long row, as those of open sizes are if that is all the same."""
+        if self.conv.open_positions and self.joined:
+            return (True,)
+        return (False, True) if self.conv.is_pointwise else (False,)
+
+    def sees_flat(self, ctx: KernelContext, image: Buffer) -> bool:
+        """Whether images are seen as one long row."""
+        if not self.conv.open_positions:
+            return seen_flat(ctx, self.conv, image)
+        return self.joined or (self.conv.is_pointwise and rows_join(self.conv, image.format))
 
 
 @dataclass(frozen=True)
@@ -241,9 +257,9 @@ class _TileCode(BlockedCode):
 
     plan: _TilePlan
 
-    def registers(self, tiling: Tiling) -> TileRegisters:
-        """Those of a tile."""
-        return TileRegisters.of(tiling, self.plan.round_steps, self.plan.joined)
+    def registers(self, tiling: Tiling, width: int) -> TileRegisters:
+        """Those of a tile of so many columns."""
+        return TileRegisters.of(tiling, width, self.plan.round_steps, self.plan.joined)
 
     def operands(self, where: TileAt) -> TileOperands:
         """What is multiplied for a tile."""
@@ -263,7 +279,7 @@ class _TileCode(BlockedCode):
 
     def compute(self, where: TileAt, vectors: int, sums: SSAValue, meanwhile: Meanwhile) -> None:
         """Writes the sums of a tile."""
-        registers = self.registers(where.tiling)
+        registers = self.registers(where.tiling, where.width)
         registers.multiply(
             self.ctx.b, self.operands(where), vectors, sums, where.prefetch, meanwhile
         )
@@ -292,39 +308,42 @@ class _GatheredCode(_TileCode):
         """Copies the windows of a tile, a row of tiles of all positions after the other."""
         b, plan = self.ctx.b, self.plan
         pieces, in_row, rest = plan.pieces, plan.in_row, plan.conv.depth % plan.lanes
+        windows = self.windows(where)
         # A row that ends within pieces, or within a piece.
         whole = (pieces - bool(rest)) // in_row
         if whole:
             with b.loop(0, whole) as number:
-                self.gather_row(where, number, in_row)
+                self.gather_row(where, windows, number, in_row)
         if whole < plan.rounds:
-            self.gather_row(where, whole, pieces - whole * in_row, rest)
+            self.gather_row(where, windows, whole, pieces - whole * in_row, rest)
 
-    def gather_row(self, where: TileAt, number: Index, count: int, rest: int = 0) -> None:
+    def gather_row(
+        self,
+        where: TileAt,
+        windows: tuple[SSAValue, Sequence[Index]],
+        number: Index,
+        count: int,
+        rest: int = 0,
+    ) -> None:
         """
         Copies so many pieces of each window into a row of tiles, and zeros behind them; of the last so many channels as
         `rest` says, unless that is 0.
         """
         b, plan, bits, tiling = self.ctx.b, self.plan, self.bits, where.tiling
         assert where.windows is not None
-        image, (vertical, horizontal) = self.first_window(where), self.position_steps
+        image, distances = windows
         first = b.mul(number, plan.in_row)
         sources = [
             b.address(image, self.piece_offset(b.add(first, i)), bits.storage) for i in range(count)
         ]
         target = b.address(where.windows, b.mul(number, tiling.positions * plan.row), bits.storage)
-        places = list(product(range(tiling.rows), range(tiling.columns)))
         # Loads that follow stores may have to wait for them: their addresses look alike.
-        for start in range(0, len(places), ROWS_AT_ONCE):
+        for start in range(0, len(distances), ROWS_AT_ONCE):
             rows = [
                 self.joined(
-                    [
-                        b.load(source, y * vertical + x * horizontal, bits, plan.piece)
-                        for source in sources
-                    ],
-                    rest,
+                    [b.load(source, distance, bits, plan.piece) for source in sources], rest
                 )
-                for y, x in places[start : start + ROWS_AT_ONCE]
+                for distance in distances[start : start + ROWS_AT_ONCE]
             ]
             for i, row in enumerate(rows, start):
                 b.store(target, i * plan.row, bits, row)
@@ -378,7 +397,7 @@ def _implementation(
         plan = kind.of(conv, ctx.target)
         lanes = plan.vector
         image = with_zeros(ctx, op.data, plan.halo, plan.dot.image)
-        flat = seen_flat(ctx, conv, image)
+        flat = plan.sees_flat(ctx, image)
         tiling = plan.stated(ctx.parameters, flat=flat)
         panel = tiling.vectors * lanes
         weights = packed_weights(ctx, op, plan, panel, together=plan.together)
@@ -389,7 +408,9 @@ def _implementation(
         else:
             code, gather = _TileCode(ctx, plan, *places), None
         tiles = SumsInMemory(
-            code.compute, lambda tiling: code.registers(tiling).configured(ctx), gather
+            code.compute,
+            lambda tiling, width: code.registers(tiling, width).configured(ctx),
+            gather,
         )
         finish = converted(ctx.b, sink, plan.dot.total, conv.kind)
         grid = code.grid(plan.round_steps)
@@ -398,15 +419,17 @@ def _implementation(
     def parameters(site: Site, parameters: Parameters) -> None:
         conv = Convolution.at(site)
         if not conv.is_empty:
-            for flat in (False, True) if conv.is_pointwise else (False,):
-                kind.of(conv, site.target).stated(parameters, flat=flat)
+            plan = kind.of(conv, site.target)
+            for flat in plan.views:
+                plan.stated(parameters, flat=flat)
 
     def spacing(site: Site) -> Spacing:
         return kind.of(Convolution.of(site.op), site.target).spacing
 
     def cost(site: Site) -> float:
         conv = Convolution.at(site)
-        cycles = kind.of(conv, site.target).cycles(flat=conv.is_pointwise)
+        plan = kind.of(conv, site.target)
+        cycles = plan.cycles(flat=plan.views[-1])
         seconds = (cycles + CONFIGURE_CYCLES) * site.target.cycle_seconds
         return conv.images * conv.groups * seconds
 

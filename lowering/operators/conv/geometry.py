@@ -15,7 +15,6 @@ from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.format import Halo
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.strategy import Site, unless
-from xrelay.lowering.loops.tiling import MOST_ALONG
 
 
 @dataclass(frozen=True)
@@ -124,10 +123,6 @@ class Convolution:
     def extents(self, *, flat: bool) -> tuple[int, int]:
         """The positions of an output image, or of one that is seen as one long row."""
         return (1, prod(self.positions)) if flat else self.positions
-
-    def most_rows(self, *, flat: bool) -> int:
-        """How many rows a tile may have: one where there may be one only."""
-        return 1 if self.open_positions and not flat else MOST_ALONG
 
     @property
     def is_empty(self) -> bool:

@@ -220,14 +220,20 @@ BYTE_IMAGES = model_of(
 )
 
 
+@pytest.mark.parametrize("columns", [None, 10, 41])
 @pytest.mark.parametrize(
     ("target", "threads"), [("x86-64-v4-vnni", 1), ("x86-64-v4-amx", 2)], indirect=["target"]
 )
-def test_convolutions_of_bytes(target: str, threads: int) -> None:
-    """Also of images that are smaller than a tile, and of several rows of tiles."""
+def test_convolutions_of_bytes(target: str, threads: int, columns: int | None) -> None:
+    """
+    Also of images that are smaller than a tile, and of several rows of tiles, which may have a known number of columns
+    where that of rows is open.
+    """
     random = np.random.default_rng(0)
     model = ModelProto()
     model.CopyFrom(BYTE_IMAGES)
+    if columns is not None:
+        model.graph.input[0].type.tensor_type.shape.dim[3].dim_value = columns
     for value in (model.graph.input.pop(), model.graph.input.pop()):
         shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
         weights = random.integers(-128, 128, shape, np.int8)
@@ -237,7 +243,7 @@ def test_convolutions_of_bytes(target: str, threads: int) -> None:
     )
     compiled = xrelay.compile(model, target=target, threads=threads, cache=False)
     for n, h, w in ((1, 40, 60), (2, 31, 9), (1, 7, 7), (1, 1, 90)):
-        x = random.integers(0, 256, (n, 3, h, w), np.uint8)
+        x = random.integers(0, 256, (n, 3, h, w if columns is None else columns), np.uint8)
         (found,) = compiled.run({"x": x}).values()
         (wanted,) = session.run(None, {"x": x})
         np.testing.assert_array_equal(found, wanted)
