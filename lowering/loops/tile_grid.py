@@ -119,10 +119,9 @@ class TileGrid:
     @cached_property
     def tile_width(self) -> int:
         """The columns of a tile that is not narrow: where tiles may have any number, equal shares of a row."""
-        columns = self.tiling.columns
         if self.narrow or not is_open(self.width):
-            return columns
-        return blocks(self.width, blocks(self.width, columns))
+            return self.tiling.columns
+        return blocks(self.width, blocks(self.width, self.tiling.columns))
 
     @property
     def tile_columns(self) -> Sequence[int]:

@@ -115,12 +115,11 @@ def tile_dot_of(target: Target, image: Element, weight: Element, result: Element
 # -- sizes -----------------------------------------------------------------------------------------
 
 
-def tile_heights(rows: int, columns: int, width: int | None = None) -> list[int]:
+def tile_heights(rows: int, columns: int, width: int) -> list[int]:
     """
-    How many positions each register of the image has: neighbours in a row of a tile, of which there are `width`, all by
-    default. A register has one at least.
+    How many positions each register of the image has: neighbours in a row of a tile, which has `width` columns, and
+    registers for `columns`. A register has one at least.
     """
-    width = columns if width is None else width
     return [smaller(ROWS, larger(1, width - first)) for first in range(0, columns, ROWS)] * rows
 
 
@@ -132,7 +131,7 @@ def most_vectors_of_tiles(rows: int, columns: int) -> int:
 
 def tile_cycles(rows: int, columns: int, vectors: int, rounds: int) -> float:
     """To compute so many rows of positions of vectors, with a product of tiles in each of so many rounds."""
-    heights = tile_heights(rows, columns)
+    heights = tile_heights(rows, columns, columns)
     loads = len(heights) + vectors
     products = vectors * sum(max(height, LEAST_CYCLES) for height in heights)
     each = max(products + LOAD_CYCLES * loads, LOADED_CYCLES * loads)
@@ -248,10 +247,10 @@ class TileRegisters:
 
     rows: int
     columns: int
+    width: int
+    """How many columns tiles have: as many as there are registers for, or, where that is not known, fewer."""
     vectors: int
     steps: int = ROWS
-    width: int = 0
-    """How many columns there are, where that may be less and is not known."""
 
     @staticmethod
     def of(tiling: Tiling, width: int, steps: int = ROWS, joined: bool = False) -> "TileRegisters":
@@ -260,7 +259,8 @@ class TileRegisters:
         a tile.
         """
         sides = joined_rows(tiling.rows, tiling.columns, joined)
-        return TileRegisters(*sides, tiling.vectors, steps, width if is_open(width) else sides[1])
+        width = width if is_open(width) else sides[1]
+        return TileRegisters(*sides, width, tiling.vectors, steps)
 
     @property
     def heights(self) -> list[int]:

@@ -267,7 +267,9 @@ class _Tiles:
             place = (*batch, panels[0])
             columns, width = self.grid.tile_columns, self.grid.tile_width
             corner = self._corner(i)
-            where = TileAt(place, *corner, 0, None, tiling, columns, False, windows(i), width)
+            where = TileAt(
+                place, *corner, 0, None, tiling, columns, windows=windows(i), width=width
+            )
             gather.write(where)
         assert isinstance(self.tile, SumsInMemory)
         with self.task:
@@ -304,7 +306,7 @@ class _Tiles:
                 corner: tuple[Index, Index] = corner,
                 count: Index = count,
             ) -> None:
-                share = blocks(tiling.positions // together, rounds) * together
+                share = blocks(blocks(tiling.positions, together), rounds) * together
                 start = b.mul(number, share)
                 stop = b.smaller(b.add(start, share), count)
 
@@ -536,7 +538,7 @@ class _Tiles:
         """
         b, even = self.b, stop
         if together > 1 and not (isinstance(columns, int) and certainly(columns % together, 0)):
-            even = b.sub(stop, b.mod(b.sub(stop, start), together))
+            even = b.larger(start, b.sub(stop, b.mod(stop, together)))
             with b.loop(even, stop) as number:
                 code(number, 1)
         with b.loop(start, even, together) as number:

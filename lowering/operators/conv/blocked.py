@@ -10,9 +10,10 @@ network, from NCHW ones.
             hand the registers to the sink
 
 Images have the zeros of the padding around them in memory; the last tile of a row overlaps with
-the one before. In images of open sizes, whose rows no tile fits, a tile takes positions one after the other
-beyond the end of a row, and computes where the window of each begins. Weights are packed in the order in which they are read. In NCHW, where neighbours in
-memory are columns, a group are taps of a row of the window.
+the one before. In images of open sizes, whose rows no tile fits, a tile takes positions that follow one
+another beyond the end of a row, and computes where the window of each begins. Weights are packed in
+the order in which they are read. In NCHW, where neighbours in memory are columns, a group are taps of
+a row of the window.
 """
 
 from collections.abc import Sequence
@@ -343,6 +344,11 @@ class BlockedCode:
         return self.plan.conv.out_lanes or 1
 
     @property
+    def results_join(self) -> bool:
+        """Whether nothing lies between the rows of any result."""
+        return all(rows_join(self.plan.conv, each.format) for each in self.ctx.results)
+
+    @property
     def position_steps(self) -> tuple[int, int]:
         """Elements of the image from one row, and from one column, of positions to the next."""
         vertical, horizontal = self.image.format.strides[2:4]
@@ -394,6 +400,9 @@ class BlockedCode:
         n, group = place[:2]
         number = b.add(b.mul(group, self.plan.out_vectors), vector)
         block, inner = self.in_block(number)
+        if self.flat and not self.results_join:
+            columns = shape[3]
+            return Position(shape, (n, block, b.div(x, columns), b.mod(x, columns)), inner, width)
         if self.flat:
             inner = b.add(b.mul(x, lanes), inner)
             return Position(shape, (n, block), inner, width, in_one_row=True)

@@ -124,9 +124,11 @@ class _TilePlan(BlockedPlan):
         names, usual = FLAT if flat else IMAGE, self.tiling(flat=flat)
         sizes = height, width, self.out_vectors
         tiling = stated_tiles(parameters, usual, *sizes, names, self.joined)
-        # Of images with open rows, it may be known how long these are.
+        # Where the height of images is open, their width may be known.
         across = self.conv.extents(flat=flat)[1]
-        return tiling if is_open(across) else replace(tiling, columns=min(tiling.columns, across))
+        if is_open(across) or not self.conv.open_positions:
+            return tiling
+        return replace(tiling, columns=blocks(across, blocks(across, tiling.columns)))
 
     @property
     def views(self) -> Sequence[bool]:

@@ -64,6 +64,8 @@ TASKS_PER_THREAD = 2
 """So many tasks let the threads end at nearly the same time, also when one core is slower."""
 
 
+LARGER_IMAGES = 4
+"""Where sizes are open, images have up to so many times the tiles of likely ones before they are cut into blocks."""
 NO_TILING = Tiling(1, 1, 1)
 
 
@@ -148,7 +150,7 @@ class _Plan:
         of_tile = self.components * (self.in_blocks + 4) * self.target.vector_bytes
         most = max(1, self.target.l2_bytes // of_tile)
         if self.conv.open_positions:
-            return most
+            return max(1, min(most, tiles * LARGER_IMAGES))
         count = blocks(tiles, most)
         if count > 1 and threads > 1:
             # As many blocks for every thread.
@@ -163,12 +165,10 @@ class _Plan:
     def block_tiles(self) -> int:
         """The tiles of a block, of which the last one may have fewer: blocks are of nearly equal size."""
         equal, at_once = blocks(prod(self.grid), self.tile_blocks), self.tiling.columns
-        # Sizes that are not known are hardly multiples of what is multiplied at once: but for the last block, they are.
-        return (
-            smaller(blocks(equal, at_once) * at_once, self.tiles_at_once)
-            if is_open(equal)
-            else equal
-        )
+        if not is_open(equal):
+            return equal
+        # All that is multiplied at once is there, but for the end of the last block.
+        return smaller(blocks(equal, at_once) * at_once, self.tiles_at_once)
 
     def usual_shares(self, threads: int) -> int:
         """One share where there are blocks enough for all threads, in the first call where lengths are open."""
@@ -185,7 +185,7 @@ class _Plan:
             # Equal shares count for more than the best width.
             widest = max(widest, PANEL_VECTORS)
         return choose_tiling(
-            self.target, 1, tiles, vectors, conv.depth, widest,
+            self.target, 1, tiles, vectors, conv.depth, widest, self.tiles_at_once,
             shares=self.shares, is_open=conv.open_positions,
         )  # fmt: skip
 
@@ -298,7 +298,10 @@ class _Emitter:
                     b.store(self.parts.pointer, where, kind, vector)
 
     def multiply(self, slot: Index, first: Index, panel: Index, vectors: int) -> None:
-        """The products of every component in a slot, that of a block of tiles, with a panel of the weights."""
+        """
+        The products of every component in a slot, that of a block of tiles, with a panel of the weights; what is multiplied
+        beside tiles that are not there is not read.
+        """
         b, plan = self.ctx.b, self.plan
         kind, lanes, tiling = plan.kind, plan.lanes, plan.tiling
         tiles = plan.tiles_at_once

@@ -87,7 +87,7 @@ def test_which_product_of_tiles(case: tuple[str, *tuple[object, ...]]) -> None:
 def test_tile_registers_suffice(rows: int, columns: int, steps: int) -> None:
     """As many vectors as there may be have registers of their own, of the right sizes."""
     vectors = most_vectors_of_tiles(rows, columns)
-    registers = TileRegisters(rows, columns, vectors, steps)
+    registers = TileRegisters(rows, columns, columns, vectors, steps)
     heights = registers.heights
     assert (vectors > 0) == (len(heights) <= 3)
     if not vectors:

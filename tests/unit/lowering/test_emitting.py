@@ -424,17 +424,22 @@ def test_weights_that_come_next_are_asked_for_once(elements: int) -> None:
         assert lines <= share * tiles < lines + tiles
 
 
-@pytest.mark.parametrize(
-    ("columns", "narrower"), [(6, [4, 2, 1]), (5, [4, 2, 1]), (4, [2, 1]), (2, [1]), (1, [])]
-)
-def test_tiles_for_widths_that_are_not_known(columns: int, narrower: list[int]) -> None:
-    """Those that are chosen, and narrower ones for widths below: of each width one grid has the tiles."""
-    for width in (1, 2, 3, 4, 5, 6, 9):
+@pytest.mark.parametrize("columns", [1, 4, 16, 32])
+def test_tiles_with_any_number_of_columns(columns: int) -> None:
+    """They are equal shares of a row, and have all of it and nothing beside it."""
+    for width in (*range(1, 70), 1000):
         n = symbol(Scope(), "n", width)
-        found = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0, narrow=None).alternatives()
-        assert [each.tiling.columns for each in found] == [columns, *narrower]
-        wanted = max(each for each in (columns, *narrower) if each <= width)
-        assert [each.tiling.columns for each in found if hint(each.exists)] == [wanted]
+        grid = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0, narrow=None)
+        count = -(-width // columns)
+        assert hint(grid.columns_of_tiles) == count
+        assert hint(grid.tile_width) == hint(grid.different_columns) == -(-width // count)
+        b = KernelBuilder(Block(), AVX2)
+        found: set[int] = set()
+        for number in range(count):
+            first = grid.column(b, number)
+            assert isinstance(first, int)
+            found |= {hint(first) + hint(column) for column in grid.tile_columns}
+        assert found == set(range(width))
 
 
 @pytest.mark.parametrize(
@@ -449,7 +454,6 @@ def test_narrow_tiles_at_the_end_of_a_row(columns: int, narrow: Narrow) -> None:
     for width in range(1, 20):
         n = symbol(Scope(), "n", width)
         grid = TileGrid((), 1, n, Tiling(1, columns, 1), 1, 0, 0, narrow=narrow)
-        assert grid.alternatives() == (grid,)
         narrower = grid.narrow_grid
         assert (narrower is None) == (columns == 1)
         read: set[int] = set()
