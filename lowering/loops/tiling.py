@@ -109,6 +109,7 @@ def choose_tiling(
     shares: int = 1,
     dot: Dot = SINGLE,
     is_open: bool = False,
+    varies: bool = False,
 ) -> Tiling:
     """
     The cheapest tiling of `height` x `width` positions and `vectors` vectors of output channels, for so
@@ -116,7 +117,7 @@ def choose_tiling(
     Tiles at the end of a row overlap with the one before. A tile has at most `widest` vectors and
     `most_at_once` positions. So many threads share the panels of output
     channels as `shares` says; `is_open` says that it is not known before the program runs how many
-    positions there are. Where there is nothing to compute, as there may be at likely lengths, any tiling serves.
+    positions there are, and `varies` that other widths matter as much as this one. Where there is nothing to compute, as there may be at likely lengths, any tiling serves.
     """
     if min(height, width, vectors) < 1:
         return Tiling(1, 1, 1, 0.0)
@@ -128,8 +129,8 @@ def choose_tiling(
         parts = panel_parts(vectors, wide)
         for rows, columns in _shapes(height, width, most):
             along: float = blocks(width, columns)
-            if is_open and width > MOST_ALONG:
-                # At other lengths, half of the last tile is empty on average.
+            if varies and width > MOST_ALONG:
+                # At other widths, half of the last tile is empty on average.
                 along = (along + width / columns + 0.5) / 2
             tiles = blocks(height, rows) * along
             cycles = 0.0

@@ -177,7 +177,7 @@ class _Plan(BlockedPlan):
         return choose_tiling(
             target, height, width, self.out_vectors, steps, widest,
             MOST_WINDOWS if self.conv.open_positions else None,
-            dot=self.dot, is_open=self.conv.open_positions,
+            dot=self.dot, is_open=self.conv.open_positions, varies=self.conv.open_positions,
         )  # fmt: skip
 
 

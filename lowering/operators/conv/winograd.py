@@ -186,7 +186,7 @@ class _Plan:
             widest = max(widest, PANEL_VECTORS)
         return choose_tiling(
             self.target, 1, tiles, vectors, conv.depth, widest, self.tiles_at_once,
-            shares=self.shares, is_open=conv.open_positions,
+            shares=self.shares, is_open=conv.open_positions, varies=conv.open_positions,
         )  # fmt: skip
 
     @property
