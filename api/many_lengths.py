@@ -2,9 +2,8 @@
 Programs for many lengths: a dynamic model is compiled at the shapes of a call, with a symbol for each length that it
 leaves open, and the program serves all calls for whose lengths its guards hold.
 
-    call [8, 784]  ──► n = 8, compiled with n       serves n from 1 on
+    call [8, 784]  ──► n = 8, compiled with n       serves n from 0 on
     call [64, 784] ──► the same program
-    call [0, 784]  ──► compiled with the number 0
 
 A symbol whose number something asks for becomes a number, and the model is compiled again; in the worst case all do,
 and the program is one for the shapes of the call alone.
@@ -23,7 +22,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.names import short_name
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.length_scope import LEAST, MOST, Pinned, Scope
+from xrelay.dialects.length_scope import MOST, Pinned, Scope
 from xrelay.dialects.lengths import polynomial, symbol
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.polynomials import Polynomial, number
@@ -74,12 +73,12 @@ def open_lengths(program: Program, scope: Scope, capacities: Sequence[int] = ())
         for axis, length in reversed(list(enumerate(shape)))
     }
     symbols = range(len(scope.symbols))
-    bounds = [scope.atoms[symbol].bounds for symbol in symbols]
+    bounds = [(scope.empty.least(symbol), scope.atoms[symbol].bounds[1]) for symbol in symbols]
     size = _planned(scope, polynomial(program.workspace_bytes))
     return OpenLengths(
         tuple(scope.symbols),
         tuple(places[(((symbol,), 1),)] for symbol in symbols),
-        tuple((int(low), int(high)) for low, high in bounds),
+        tuple((low, int(high)) for low, high in bounds),
         tuple((atom.operation, atom.left, atom.right) for atom in scope.atoms[len(symbols) :]),
         tuple((guard.value, guard.relation) for guard in scope.conditions()),
         tuple(scope.table),
@@ -88,7 +87,7 @@ def open_lengths(program: Program, scope: Scope, capacities: Sequence[int] = ())
         size,
         (
             *(
-                f"{low:.0f} <= {name} <= {high:.0f}"
+                f"{low} <= {name} <= {high:.0f}"
                 for name, (low, high) in zip(scope.symbols, bounds, strict=True)
             ),
             *map(scope.condition, scope.conditions()),
@@ -151,7 +150,7 @@ class Opener(Generic[T]):
         self, shapes: Mapping[str, Known], layouts: Layouts = ROW_MAJOR
     ) -> tuple[T, dict[str, str]] | None:
         """
-        A new program for the shapes and others, and the lengths of 1 and more that are numbers in it, with what asks for
+        A new program for the shapes and others, and the lengths that are numbers in it, with what asks for
         them; None where all lengths have to be numbers.
 
         Raises DiagnosticException for shapes for which the model makes no sense.
@@ -195,7 +194,7 @@ class Opener(Generic[T]):
         opened: list[int] = []
         for i, length in enumerate(layouts.capacities):
             name = f"capacity {i}"
-            is_open = name not in numbers and LEAST <= length <= MOST
+            is_open = name not in numbers and 0 <= length <= MOST
             opened.append(symbol(scope, name, length) if is_open else length)
         return replace(layouts, capacities=tuple(opened))
 
@@ -207,10 +206,13 @@ class Opener(Generic[T]):
 
         def opened(spec: OpenTensor, axis: int, length: int) -> int:
             name = spec.length_name(axis)
-            if name is None or name in numbers or not LEAST <= length <= MOST:
+            if name is None or name in numbers or not 0 <= length <= MOST:
                 return length
             if name not in symbols:
-                symbols[name] = symbol(scope, name, length, self._ranges.get(name))
+                stated = self._ranges.get(name)
+                if stated is not None and stated[1] == 0:
+                    return length
+                symbols[name] = symbol(scope, name, length, stated)
             return symbols[name]
 
         given: dict[str, Known] = {}

@@ -34,7 +34,7 @@ from xrelay.compiler import (
     signature_of,
 )
 from xrelay.deep import with_room
-from xrelay.dialects.length_scope import LEAST, MOST, Scope
+from xrelay.dialects.length_scope import MOST, USUAL, Scope
 from xrelay.dialects.polynomials import Polynomial, number
 from xrelay.errors import OptionError
 from xrelay.lowering.program.program import Constants, Program
@@ -68,10 +68,8 @@ logger = logging.getLogger("xrelay.lengths")
 
 MOST_SAVED = 16
 """Programs of a file."""
-USUAL = 37
-"""The length that a dimension without a range is compiled at: other numbers of models are hardly ever the same."""
 GREATEST_USUAL = 256
-"""The same for one with a range, whose middle may be larger."""
+"""The length that a dimension with a range is compiled at, where its middle is larger."""
 
 
 def compile_many(
@@ -218,8 +216,8 @@ class _Saving:
         for made, at in zip(self.made, self.lengths, strict=True):  # More come meanwhile.
             lengths = lengths_of(made.signature)
             for name, (low, high) in zip(lengths.symbols, lengths.bounds, strict=True):
-                least, most = self.unknown.ranges.get(name, (LEAST, high))
-                if low > max(least, LEAST):
+                least, most = self.unknown.ranges.get(name, (1, high))
+                if low > max(least, 1):  # That of 0 is one of the choices.
                     yield {**at, name: low - 1}
                 if high < most:
                     yield {**at, name: high + 1}
@@ -228,7 +226,7 @@ class _Saving:
                 if left_out is None or left_out[0] >= len(lengths.symbols):
                     continue
                 name, length = lengths.symbols[left_out[0]], left_out[1]
-                least, most = self.unknown.ranges.get(name, (LEAST, MOST))
+                least, most = self.unknown.ranges.get(name, (1, MOST))
                 if least <= length <= most:
                     yield {**at, name: length}
 
@@ -341,7 +339,7 @@ def _usual_lengths(unknown: UnknownDimensions) -> dict[str, int]:
         least, most = unknown.ranges.get(each.name, (1, MOST))
         length = USUAL
         if each.name in unknown.ranges:
-            length = min(max(least, LEAST, min((least + most) // 2, GREATEST_USUAL)), most)
+            length = min(max(least, 1, min((least + most) // 2, GREATEST_USUAL)), most)
         end = min(most, length + len(dimensions))
         others = (other for other in range(length, end + 1) if other not in found.values())
         found[each.name] = next(others, length)

@@ -2,6 +2,11 @@
 The lengths of one program that are not known before it runs: symbols, what is computed from them, and what was decided about them.
 
 A decision that holds for some lengths only is taken as it is at the *hints*, the lengths of the first call, and becomes a condition.
+
+Lengths of 0 are lengths like others, but what is decided about them is what holds for those of 1 and more. Where it
+does not hold for 0 as well, that becomes a condition, too (`empty_lengths.py`). Nothing is one that is asked while the code of
+a kernel is written that does not run where its results are empty. A length of 1 would be broadcast, which is a decision only
+where it meets another length.
 """
 
 from __future__ import annotations
@@ -9,34 +14,29 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from math import gcd, inf, prod
-from operator import eq, ge, gt, le, lt, ne
 
+from xrelay.dialects.empty_lengths import EmptyLengths
 from xrelay.dialects.polynomials import (
+    RELATIONS,
     Bounds,
     Polynomial,
+    bounds_of,
     core_of,
     difference,
     number,
-    product_bounds,
     quotient_bounds,
+    settled,
     split,
     times,
     total,
 )
 
-LEAST = 1
-"""
-The least value of a symbol: loops are entered once at least, and a length of 0 is a number. One of 1 is a length like others;
-that it would be broadcast is a decision only where it meets another length.
-"""
 MOST = 2**31 - 1
 """The greatest value of a symbol."""
+USUAL = 37
+"""The length that a dimension is compiled at of which nothing is known: other numbers of models are hardly ever the same."""
 LIKELY = 32
 """Choices are made for lengths of so much at least: a program serves long ones as well as short ones, and these take time."""
-
-RELATIONS: dict[str, Callable[[float, float], bool]] = {
-    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
-}  # fmt: skip
 
 
 def _div(lhs: float, rhs: float) -> float:
@@ -73,6 +73,7 @@ class Atom:
     hint: int
     likely: int
     bounds: Bounds
+    """What it is between where no symbol is 0."""
     symbols: frozenset[int]
 
 
@@ -99,6 +100,8 @@ class Scope:
     """The bounds of n - 4 * (n // 4), and the like, which hold for any n."""
     stated: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     """What symbols are between, where that was stated."""
+    empty: EmptyLengths = field(init=False)
+    """Which symbols may be 0."""
     pinned: set[int] = field(default_factory=set[int])
     """The symbols that have to be numbers."""
     asked: set[int] = field(default_factory=set[int])
@@ -120,19 +123,25 @@ class Scope:
     )
     """Decisions hold: what comes later narrows bounds only."""
 
+    def __post_init__(self) -> None:
+        self.empty = EmptyLengths(self)
+
     def symbol(self, name: str, hint: int, stated: tuple[int, int] | None = None) -> Polynomial:
         """
-        A new symbol, for a length of 1 or more, and in a range where one is stated. All symbols come before
-        anything is computed with one.
+        A new symbol, for a length of 0 or more, and in a range where one is stated. All symbols come before
+        anything is computed with one. Where it is 0 in the first call, a usual length is the hint.
         """
-        assert LEAST <= hint <= MOST and len(self.atoms) == len(self.symbols)
+        assert 0 <= hint <= MOST and len(self.atoms) == len(self.symbols)
         new = len(self.symbols)
         self.symbols.append(name)
         own = frozenset((new,))
-        least, most = LEAST, MOST
+        least, most = 1, MOST
         if stated is not None:
             least, most = max(least, stated[0]), min(most, stated[1])
             self.stated[new] = stated
+        if stated is None or stated[0] < 1:
+            self.empty.add(new, is_0=hint == 0)
+        hint = hint or min(USUAL, most)
         likely = min(max(hint, LIKELY), most)
         self.atoms.append(Atom("symbol", (), (), hint, likely, (least, most), own))
         return (((new,), 1),)
@@ -155,21 +164,11 @@ class Scope:
         return int(min(max(found, low), high))
 
     def bounds(self, value: Polynomial) -> Bounds:
-        """Between what the value is certain to lie."""
-        low: float = 0
-        high: float = 0
-        for atoms, factor in value:
-            ends: Bounds = (factor, factor)
-            for each in atoms:
-                ends = product_bounds(ends, self.atoms[each].bounds)
-            low, high = low + ends[0], high + ends[1]
-        if value and (self.ranges or self.remainders):
-            core, factor, known = core_of(value)
-            for narrower in (self.ranges.get(core), self.remainders.get(core)):
-                if narrower is not None:
-                    least, most = sorted(factor * end + known for end in narrower)
-                    low, high = max(low, least), min(high, most)
-        return low, high
+        """Between what the value is certain to lie where no symbol is 0."""
+        return bounds_of(value, self._bounds_of_atom, (self.ranges, self.remainders))
+
+    def _bounds_of_atom(self, atom: int) -> Bounds:
+        return self.atoms[atom].bounds
 
     def symbols_in(self, value: Polynomial) -> frozenset[int]:
         """What a polynomial depends on."""
@@ -184,7 +183,11 @@ class Scope:
         if len(by) == 1 and not by[0][0]:
             return total(whole, self._divide_by_number(rest, by[0][1]))
         low, high = quotient_bounds(self.bounds(rest), self.bounds(by))
-        return total(whole, number(int(low)) if low == high else self._atom("div", rest, by))
+        if low != high:
+            return total(whole, self._atom("div", rest, by))
+        self.empty.relies_on(difference(rest, times(by, int(low))), ">=")
+        self.empty.relies_on(difference(rest, times(by, int(low) + 1)), "<")
+        return total(whole, number(int(low)))
 
     def _divide_by_number(self, value: Polynomial, by: int) -> Polynomial:
         """The same for a number that does not divide any of the factors."""
@@ -197,18 +200,23 @@ class Scope:
             return self.divide(value, number(by // common))
         low, high = self.bounds(value)
         if 0 <= low and high < by:
+            self.empty.relies_on(value, ">=")
+            self.empty.relies_on(difference(value, number(by)), "<")
             return ()
         return self._atom("div", value, number(by))
 
-    def extreme(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
-        """The smaller ("min") or the larger ("max") of two."""
+    def extreme(
+        self, operation: str, left: Polynomial, right: Polynomial, *, of_empty: bool = False
+    ) -> Polynomial:
+        """The smaller ("min") or the larger ("max") of two; with `of_empty` that of lengths of 0 is no condition."""
         for one, other in ((left, right), (right, left)):
             if other in self._within(operation, one):
                 return one
         apart = self._without_common_factors(difference(left, right))
-        low, high = self.bounds(apart)
+        low, high = self.empty.bounds(apart) if of_empty else self.bounds(apart)
         if high > 0 > low:
             return self._atom(operation, *sorted((left, right)))
+        self.empty.relies_on(apart, "<=" if high <= 0 else ">=")
         return left if (high <= 0) == (operation == "min") else right
 
     def _within(self, operation: str, value: Polynomial) -> set[Polynomial]:
@@ -259,9 +267,7 @@ class Scope:
             return True
         if not self.guards:
             return False
-        value = self._without_common_factors(value)
-        sign = 1 if value[-1][1] > 0 else -1
-        return Guard(times(value, sign), "==") in self.guards
+        return _signed(self._without_common_factors(value), "==") in self.guards
 
     def decide(self, value: Polynomial, relation: str) -> bool:
         """Whether a polynomial has a relation to 0: for any lengths, or for the hints, which becomes a guard."""
@@ -269,26 +275,32 @@ class Scope:
         known = self._decided.get(key)
         if known is None:
             known = self._decided[key] = self._decide(value, relation)
+        if self.empty:
+            self._keep(value, relation if known else _OPPOSITE[relation])
         return known
+
+    def _keep(self, value: Polynomial, relation: str) -> None:
+        """Sees to it that what was decided holds where lengths are 0 as well."""
+        reduced = self._without_common_factors(value)
+        if relation in ("<", ">") and reduced != value:
+            rest = reduced[0][0] if reduced else ()
+            for each in value[0][0]:
+                if each not in rest:
+                    self.empty.relies_on((((each,), 1),), ">")
+        if _signed(reduced, relation) not in self.guards:
+            self.empty.relies_on(reduced, relation)
 
     def _decide(self, value: Polynomial, relation: str) -> bool:
         value = self._without_common_factors(value)
-        low, high = self.bounds(value)
-        compare = RELATIONS[relation]
-        if low == high:
-            return compare(low, 0)
-        if relation in ("==", "!="):
-            if low > 0 or high < 0:
-                return relation == "!="
-        elif compare(low, 0) == compare(high, 0):
-            return compare(low, 0)
-        holds = compare(self.hint(value), 0)
+        certain = settled(self.bounds(value), relation)
+        if certain is not None:
+            return certain
+        holds = RELATIONS[relation](self.hint(value), 0)
         stated = relation if holds else _OPPOSITE[relation]
         if stated == "==" and len(self.symbols_in(value)) == 1 and not self._serves_more(value):
             self.pin(value, asked=False)
         if stated in ("==", "!="):
-            sign = 1 if value[-1][1] > 0 else -1
-            self.guards[Guard(times(value, sign), stated)] = None
+            self.guards[_signed(value, stated)] = None
         else:
             self._narrow(value, stated)
         return holds
@@ -365,6 +377,8 @@ class Scope:
             known = self.atoms[atom].bounds
             bounds = max(low, known[0]), min(high, known[1])
             self.atoms[atom] = replace(self.atoms[atom], bounds=bounds)
+        if is_symbol and low > 0:
+            self.empty.require_elements(atom)
 
     @staticmethod
     def _single_atom(value: Polynomial) -> int | None:
@@ -375,7 +389,7 @@ class Scope:
 
     def conditions(self) -> list[Guard]:
         """What the lengths have to meet beside the bounds of the symbols."""
-        found = list(self.guards)
+        found = [*self.guards, *(Guard(*each) for each in self.empty.conditions())]
         for core, (low, high) in self.ranges.items():
             if low > -inf:
                 found.append(Guard(total(core, number(-int(low))), ">="))
@@ -435,6 +449,12 @@ class Scope:
         if not right.isalnum():
             right = f"({right})"
         return f"{left}//{right}" if is_alone else f"({left}//{right})"
+
+
+def _signed(value: Polynomial, relation: str) -> Guard:
+    """That a sum is equal to 0, or not, for a sum and for its opposite the same."""
+    sign = 1 if not value or value[-1][1] > 0 else -1
+    return Guard(times(value, sign), relation)
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

@@ -5,7 +5,7 @@ A program is compiled *at* some lengths, those of the first call, and serves oth
 and in shape arithmetic where a number stands otherwise; sums, products, quotients, minima and maxima of lengths are
 lengths. It knows its value in the first call, its *hint*, and what holds for any value:
 
-    n       symbol, 1 or more         n * 784 % 16 == 0       holds for any n
+    n       symbol, 0 or more         n * 784 % 16 == 0       holds for any n
     n < 6   may or may not be         decided by the hint, and a *guard* of the program from now on
 
 A program serves the lengths for which all its guards hold, so that whatever code does with a length, the program is
@@ -28,8 +28,9 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from xrelay.dialects.length_scope import RELATIONS, Scope
+from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.polynomials import (
+    RELATIONS,
     Polynomial,
     difference,
     multiplied,
@@ -46,7 +47,7 @@ MOST_FACTOR = 2**62
 
 def symbol(scope: Scope, name: str, hint: int, range: tuple[int, int] | None = None) -> int:
     """
-    A new symbol of a scope, for a length of 1 or more, or of those in a range, before anything is computed
+    A new symbol of a scope, for a length of 0 or more, or of those in a range, before anything is computed
     with one.
     """
     return length_of(scope, scope.symbol(name, hint, range))
@@ -280,6 +281,11 @@ def _is_length(value: object) -> TypeGuard[Length]:
     return type(value) is Length
 
 
+def scope_of(value: object) -> Scope | None:
+    """The scope of a length that is known when the program runs only."""
+    return value.scope if _is_length(value) else None
+
+
 def is_open_type(type_: Attribute) -> bool:
     """Whether a type is that of tensors with a length that is not known before the program runs, or has one within."""
     if isinstance(type_, TupleType):
@@ -329,6 +335,18 @@ def divides(part: int, whole: int) -> bool:
     return not split(polynomial(whole), polynomial(part))[1]
 
 
+def whole_quotient(value: int, by: int) -> int | None:
+    """
+    A quotient without a rest whatever the lengths are, and without a guard: that of n * m and n is m, also for n = 0. None where
+    there is none such.
+    """
+    scope = scope_of(by)
+    if scope is None:
+        return None
+    quotient, rest = split(polynomial(value), polynomial(by))
+    return None if rest else length_of(scope, quotient)
+
+
 def same_for_many(value: int, other: int) -> bool:
     """
     Whether two numbers are the same: whatever the lengths are, or as `==` decides where several lengths are in them. What is
@@ -373,17 +391,23 @@ def smaller(lhs: int, rhs: int) -> int:
     return _extreme("min", lhs, rhs)
 
 
-def larger(lhs: int, rhs: int) -> int:
-    """The larger of two numbers, without a guard."""
-    return _extreme("max", lhs, rhs)
+def may_be_empty(value: int) -> bool:
+    """Whether a product of lengths may turn out to be 0 when the program runs; it is no guard."""
+    return _is_length(value) and bool(value.scope.empty.symbols(value.value))
 
 
-def _extreme(operation: str, lhs: int, rhs: int) -> int:
+def larger(lhs: int, rhs: int, *, of_empty: bool = False) -> int:
+    """The larger of two numbers, without a guard; with `of_empty` also where lengths are 0."""
+    return _extreme("max", lhs, rhs, of_empty=of_empty)
+
+
+def _extreme(operation: str, lhs: int, rhs: int, *, of_empty: bool = False) -> int:
     first = lhs if is_open(lhs) else rhs
     if not is_open(first):
         return min(lhs, rhs) if operation == "min" else max(lhs, rhs)
     scope = cast(Length, first).scope
-    return length_of(scope, scope.extreme(operation, polynomial(lhs), polynomial(rhs)))
+    operands = polynomial(lhs), polynomial(rhs)
+    return length_of(scope, scope.extreme(operation, *operands, of_empty=of_empty))
 
 
 def polynomial(value: int) -> Polynomial:

@@ -1,7 +1,9 @@
 """Sums of products of whole numbers that are not known, as data: their arithmetic, and that of what they lie between."""
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import gcd, inf
+from operator import eq, ge, gt, le, lt, ne
 from typing import TypeAlias
 
 Monomial: TypeAlias = tuple[int, ...]
@@ -10,6 +12,10 @@ Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
 """A sum of products, each with its factor, in ascending order; nothing is 0."""
 Bounds: TypeAlias = tuple[float, float]
 """The least and the greatest value: whole numbers, or infinite."""
+
+RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
 
 MOST_KNOWN = 1 << 14
 """Of results that are kept: a program asks for the same ones again and again."""
@@ -32,6 +38,40 @@ def quotient_bounds(value: Bounds, by: Bounds) -> Bounds:
 
     ends = [divided(number, divisor) for number in value for divisor in divisors]
     return min(ends), max(ends)
+
+
+def bounds_of(
+    value: Polynomial,
+    bounds_of_atom: Callable[[int], Bounds],
+    known: Sequence[Mapping[Polynomial, Bounds]],
+) -> Bounds:
+    """The bounds of a sum, by those of its atoms and what is `known` about sums (as `core_of` has them)."""
+    low: float = 0
+    high: float = 0
+    for atoms, factor in value:
+        ends: Bounds = (factor, factor)
+        for each in atoms:
+            ends = product_bounds(ends, bounds_of_atom(each))
+        low, high = low + ends[0], high + ends[1]
+    if value and any(known):
+        core, factor, constant = core_of(value)
+        for narrower in known:
+            bounds = narrower.get(core)
+            if bounds is not None:
+                least, most = sorted(factor * end + constant for end in bounds)
+                low, high = max(low, least), min(high, most)
+    return low, high
+
+
+def settled(bounds: Bounds, relation: str) -> bool | None:
+    """Whether what lies between bounds has a relation to 0; None where it may or may not."""
+    low, high = bounds
+    compare = RELATIONS[relation]
+    if low == high:
+        return compare(low, 0)
+    if relation in ("==", "!="):
+        return relation == "!=" if low > 0 or high < 0 else None
+    return compare(low, 0) if compare(low, 0) == compare(high, 0) else None
 
 
 def core_of(value: Polynomial) -> tuple[Polynomial, int, int]:

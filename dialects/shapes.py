@@ -173,7 +173,7 @@ def array_refusal(type_: TensorType[Attribute]) -> str | None:
     the others are as far from what strides can say.
     """
     shape = type_.get_shape()
-    if prod(dim for dim in shape if dim > 0) > MOST_ELEMENTS:
+    if prod(dim for dim in shape if dim not in (0, DYNAMIC_INDEX)) > MOST_ELEMENTS:
         return f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"
     if len(shape) > MOST_DIMENSIONS:
         return f"{type_} has {len(shape)} dimensions, arrays have at most {MOST_DIMENSIONS}"

@@ -19,7 +19,7 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xrelay.dialects.lengths import certainly, hint, larger
+from xrelay.dialects.lengths import certainly, hint, is_open, larger
 
 ALIGNMENT = 64
 """Bytes that the constants, the workspace and every buffer in them are aligned to."""
@@ -112,12 +112,17 @@ def plan_slots(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
         likely = hint(size)
         if certainly(size, 0):
             continue
-        free = [slot for slot, end in enumerate(ends) if end < each.first]
+        # One of known size stays as it is where the others have no elements.
+        free = [
+            slot
+            for slot, end in enumerate(ends)
+            if end < each.first and is_open(slots[slot]) == is_open(size)
+        ]
         slot = min(free, key=lambda slot: _misfit(hint(slots[slot]), likely), default=len(slots))
         if slot == len(slots):
             slots.append(size)
             ends.append(each.last)
-        slots[slot], ends[slot] = larger(slots[slot], size), each.last
+        slots[slot], ends[slot] = larger(slots[slot], size, of_empty=True), each.last
         chosen[i] = slot
     offsets = [0]
     for size in slots:

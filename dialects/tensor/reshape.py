@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import operators
 from xrelay.dialects.fields import Flag, Integer, Integers, OptionalIntegers, prop
+from xrelay.dialects.lengths import whole_quotient
 from xrelay.dialects.shapes import (
     dimension_product,
     element_count,
@@ -119,6 +120,9 @@ def _quotient(total: int, others: int) -> int | None:
     """The length that makes up a total with others, unknown when one is; None when there is none."""
     if DYNAMIC_INDEX in (total, others):
         return DYNAMIC_INDEX
+    whole = whole_quotient(total, others)
+    if whole is not None:
+        return whole
     return None if total % others else total // others
 
 

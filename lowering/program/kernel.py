@@ -11,7 +11,7 @@ Which operators have loops, what computes them and which is the anchor is chosen
 
 from collections.abc import Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import func
@@ -51,6 +51,7 @@ from xrelay.lowering.operators.nn.norm import channel_shape
 from xrelay.lowering.operators.tensor.many_fields import has_many_fields
 from xrelay.lowering.operators.tensor.reshape import reshaped_position
 from xrelay.lowering.program.anchors import BROADCASTING, reshaped, without_last_reshapes
+from xrelay.lowering.program.elements import values_of, with_elements
 from xrelay.lowering.program.operations import PASSING_ON
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.registry import RULES, STRATEGIES, breaks_rows, why_no_code
@@ -88,6 +89,8 @@ class Kernel:
     """Whether it reads lengths that are not known before the program runs."""
     is_alone: bool = False
     """Whether it is for one thread, in a program for several."""
+    elements: int = 1
+    """What is 0 where it must not run, as its results have no elements."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +126,11 @@ def build_kernel(
     Raises DiagnosticException for operators and types that have no kernel code.
     """
     threads = threads_of(group, options)
-    kernel, shares = _built(group, name, options, threads, choices, inputs, outputs, rests)
-    if threads > 1 and not shares and options.has_small_steps:
-        kernel, _ = _built(group, name, options, 1, choices, inputs, outputs, rests)
-    return kernel
+    with with_elements(group) as elements:
+        kernel, shares = _built(group, name, options, threads, choices, inputs, outputs, rests)
+        if threads > 1 and not shares and options.has_small_steps:
+            kernel, _ = _built(group, name, options, 1, choices, inputs, outputs, rests)
+    return replace(kernel, elements=elements)
 
 
 def _built(
@@ -183,26 +187,6 @@ def _built(
     return Kernel(function, ctx.scratch_bytes, packings, reads_lengths, is_alone), ctx.shares
 
 
-def require_elements(group: Group) -> None:
-    """
-    Sees to it that tensors whose lengths are known when the program runs have elements, which becomes a condition:
-    loops of kernels count on it.
-    """
-    for value in values_of(group):
-        if is_open_type(value.type):
-            for type_ in leaf_types(value.type):
-                for length in type_.get_shape():
-                    if is_open(length) and length < 1:
-                        int(length)  # There are none: a program for this length alone.
-
-
-def values_of(group: Group) -> Iterator[SSAValue]:
-    """The values of a group."""
-    yield from group.params
-    for op in group.ops:
-        yield from op.results
-
-
 def _require_code(group: Group) -> None:
     """Raises DiagnosticException for a group with operators that have no kernel code."""
     missing = [op for op in group.ops if type(op) not in RULES and type(op) not in STRATEGIES]
@@ -221,7 +205,6 @@ def _emit_group(
     ctx: KernelContext, group: Group, choices: Sequence[Choice], rests: Sequence[Rest | None]
 ) -> None:
     _require_code(group)
-    require_elements(group)
     chosen = {choice.op: choice for choice in choices}
 
     def emit(op: Operation, sink: Sink) -> None:

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT
 from xrelay.dialects.branches import passed_on
-from xrelay.dialects.lengths import is_open, place_of
+from xrelay.dialects.lengths import is_open, may_be_empty, place_of
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.emit.attributes import access, step, whole_number
 from xrelay.lowering.emit.builder import POINTER
@@ -153,11 +153,26 @@ class FunctionWriter:
             scratch = Storage("buffer", self.frame.buffers + number)
             places = [*call.reads, *call.writes, *lengths, scratch]
             callee, args = call.kernel.function.sym_name.data, map(self.address, places)
-            self.run(func.CallOp(callee, [*args, *self.args[4:7]], []), is_alone=is_alone)
+            op = func.CallOp(callee, [*args, *self.args[4:7]], [])
+            with self.where_elements(call.kernel.elements):
+                self.run(op, is_alone=is_alone)
         if self.profile:
             # The first thread takes the time, and has done what is small itself.
             self.meet(is_alone=is_alone)
             self.stamp(self.first + number + 1, is_alone=is_alone)
+
+    @contextmanager
+    def where_elements(self, elements: int) -> Generator[None]:
+        """What is done unless a number of elements is 0."""
+        if not may_be_empty(elements):
+            yield
+            return
+        some = self.emit(arith.CmpiOp(self.number(elements), self.number(0), "ne"))
+        with self.region() as block:
+            yield
+            self.emit_end(scf.YieldOp())
+        nothing = Region(Block([scf.YieldOp()]))
+        self.block.add_op(scf.IfOp(some, [], Region(block), nothing))
 
     def run(self, op: Operation, *, is_alone: bool) -> None:
         """What all threads do, or the first one."""

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from xrelay.compiler import generate, generation, read_model, run_passes
-from xrelay.dialects.length_scope import LEAST, Scope
+from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import hint, is_open, is_open_type
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import dtype_of
@@ -112,8 +112,8 @@ def read_open(
 
 def _why(asker: str | None, length: int) -> str:
     """Why a length is a number."""
-    if length < LEAST:
-        return "lengths of 0 have programs of their own"
+    if length == 0:
+        return "the range has no other one"
     return f"{asker or 'the model'} needs the number, so each length takes a program of its own"
 
 

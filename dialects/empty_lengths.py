@@ -1,0 +1,143 @@
+"""
+Lengths of 0 among those that are not known before a program runs.
+
+What a scope decides holds for lengths of 1 and more. Here stands which of them may be 0 nevertheless, and what is no
+longer right where they are:
+
+    n < 1        is not so, which has to hold        ──► n is 1 or more in this program
+    p + q > 0    is so where one of both is not 0    ──► a condition
+    n == 0       is not so, and that may be wrong: code for some elements is right for none, or asks otherwise
+
+While the code of a kernel is written that does not run where its results are empty, the lengths are `assumed` to be 1
+or more that these have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from xrelay.dialects.polynomials import (
+    Bounds,
+    Polynomial,
+    bounds_of,
+    quotient_bounds,
+    settled,
+)
+
+if TYPE_CHECKING:
+    from xrelay.dialects.length_scope import Scope
+
+
+class EmptyLengths:
+    """Which symbols of a scope may be 0."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._may_be = set[int]()
+        """The symbols that may be 0."""
+        self._are = set[int]()
+        """Those that are 0 in the first call."""
+        self._assumed = frozenset[int]()
+        """Those of them that have elements at present."""
+        self._relied: dict[tuple[Polynomial, str], None] = {}
+        """Relations of sums to 0 that have to hold."""
+        self._checked: dict[frozenset[int], set[tuple[Polynomial, str]]] = {}
+        """Those that have been looked at, by what was assumed."""
+        self._bounds: dict[int, Bounds] = {}
+        """Of atoms that are no symbols, as far as they have been asked for."""
+
+    def __bool__(self) -> bool:
+        """Whether any symbol may be 0."""
+        return bool(self._may_be)
+
+    def add(self, symbol: int, *, is_0: bool) -> None:
+        """A symbol may be 0, and is in the first call."""
+        self._may_be.add(symbol)
+        if is_0:
+            self._are.add(symbol)
+
+    def require_elements(self, symbol: int) -> None:
+        """
+        Makes a condition of it that a symbol is 1 or more.
+
+        Raises Pinned for one that is 0 in the first call.
+        """
+        if symbol in self._are:
+            self._scope.pin((((symbol,), 1),), asked=False)
+        self._may_be.discard(symbol)
+        self._bounds.clear()
+
+    def least(self, symbol: int) -> int:
+        """The least value of a symbol."""
+        return 0 if symbol in self._may_be else int(self._scope.atoms[symbol].bounds[0])
+
+    def symbols(self, value: Polynomial) -> frozenset[int]:
+        """The symbols in a sum that may be 0."""
+        atoms = {each for atoms, _ in value for each in atoms}
+        found = frozenset[int]().union(*(self._scope.atoms[each].symbols for each in atoms))
+        return (found & self._may_be) - self._assumed
+
+    @contextmanager
+    def assuming(self, symbols: frozenset[int]) -> Generator[None]:
+        """Symbols are 1 or more, as somebody else sees to."""
+        before = self._assumed, self._bounds
+        self._assumed, self._bounds = self._assumed | symbols, {}
+        try:
+            yield
+        finally:
+            self._assumed, self._bounds = before
+
+    def bounds(self, value: Polynomial) -> Bounds:
+        """Between what a sum is certain to lie."""
+        return bounds_of(
+            value, self._bounds_of_atom, (self._scope.ranges, self._scope.remainders)
+        )
+
+    def _bounds_of_atom(self, number: int) -> Bounds:
+        atom = self._scope.atoms[number]
+        if atom.operation == "symbol":
+            may_be_0 = number in self._may_be and number not in self._assumed
+            return 0 if may_be_0 else atom.bounds[0], atom.bounds[1]
+        found = self._bounds.get(number)
+        if found is None:
+            left, right = self.bounds(atom.left), self.bounds(atom.right)
+            if atom.operation == "div":
+                found = quotient_bounds(left, right)
+            else:
+                extreme = min if atom.operation == "min" else max
+                found = extreme(left[0], right[0]), extreme(left[1], right[1])
+            self._bounds[number] = found
+        return found
+
+    def relies_on(self, value: Polynomial, relation: str) -> None:
+        """
+        Sees to it that a relation of a sum to 0 holds of which that is certain where no length is 0: it becomes a condition, or a
+        length does that is 1 or more.
+
+        That a length is not 0 is none: what is not asked for numbers of elements works with none of them.
+        """
+        if not self._may_be:
+            return
+        checked = self._checked.setdefault(self._assumed, set())
+        if (value, relation) in checked:
+            return
+        checked.add((value, relation))
+        symbols = self.symbols(value)
+        if not symbols:
+            return
+        bounds = self.bounds(value)
+        is_length = bounds[0] >= 0 or bounds[1] <= 0
+        if settled(bounds, relation) is not None or relation == "!=" and is_length:
+            return
+        if len(symbols) == 1:
+            self.require_elements(*symbols)
+        else:
+            self._relied[value, relation] = None
+
+    def conditions(self) -> Iterator[tuple[Polynomial, str]]:
+        """What has to hold beside the bounds of the symbols."""
+        for value, relation in self._relied:
+            if settled(self.bounds(value), relation) is None:
+                yield value, relation

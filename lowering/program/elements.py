@@ -1,0 +1,99 @@
+"""
+Kernels of tensors without elements: a length that is not known before the program runs may be 0.
+
+    every result is empty      the step is not taken, and the kernel is code for lengths of 1 and more
+    some are, or an operand    loops that have no round; where an operator needs elements that may not be there, the
+                               length has to be 1 or more, which becomes a condition of the program
+"""
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from math import prod
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.length_scope import Scope
+from xrelay.dialects.lengths import is_open, length_of, polynomial, scope_of
+from xrelay.dialects.polynomials import Polynomial
+from xrelay.dialects.qnn.conversion import QnnConcatenateOp
+from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.tensor.transform import ConcatenateOp
+from xrelay.lowering.emit.group import Group
+from xrelay.lowering.program.registry import RULES
+
+CHOOSING = (ConcatenateOp, QnnConcatenateOp, TupleOp, TupleGetItemOp)
+"""Operators that read elements only of the operands that have any."""
+
+
+@contextmanager
+def with_elements(group: Group) -> Generator[int]:
+    """
+    Around the code of the kernel of a group: gives a number that is 0 where the kernel has nothing to do, and must not
+    run, 1 where it always runs.
+    """
+    lengths = _lengths(value.type for value in values_of(group))
+    opened = {polynomial(length): length for length in lengths if is_open(length)}
+    scope = next(map(scope_of, opened.values()), None)
+    if scope is None:
+        yield 1
+        return
+    with scope.empty.assuming(frozenset(range(len(scope.symbols)))):
+        # What is 0 for some lengths beside 0, as n - 3 is, takes another program.
+        for length in opened.values():
+            if length < 1:
+                int(length)
+    needed = _emptying(scope, group.result.type)
+    with scope.empty.assuming(needed):
+        for op in group.ops:
+            _require_elements(scope, op)
+        yield prod(length_of(scope, (((each,), 1),)) for each in sorted(needed))
+
+
+def values_of(group: Group) -> Iterator[SSAValue]:
+    """The values of a group."""
+    yield from group.params
+    for op in group.ops:
+        yield from op.results
+
+
+def _lengths(types: Iterable[Attribute]) -> Iterable[int]:
+    return (length for type_ in types for leaf in leaf_types(type_) for length in leaf.get_shape())
+
+
+def _require_elements(scope: Scope, op: Operation) -> None:
+    """Makes a condition of it that there are the elements that an operator reads for results that are not empty."""
+    if isinstance(op, CHOOSING) or not op.results:
+        return
+    read = frozenset[int]().union(*(_may_be_empty(scope, each.type) for each in op.operands))
+    if type(op) in RULES:
+        # Results are computed on demand, of which there is none where they are empty.
+        read -= _emptying(scope, op.results[0].type)
+    else:
+        read |= _may_be_empty(scope, op.results[0].type)
+    for symbol in sorted(read):
+        scope.empty.require_elements(symbol)
+
+
+def _may_be_empty(scope: Scope, type_: Attribute) -> frozenset[int]:
+    """The symbols that may be 0 in lengths of tensors that may be 0."""
+    lengths = filter(scope_of, _lengths([type_]))
+    empty = (each for each in map(polynomial, lengths) if scope.empty.bounds(each)[0] <= 0)
+    return frozenset[int]().union(*map(scope.empty.symbols, empty))
+
+
+def _emptying(scope: Scope, type_: Attribute) -> frozenset[int]:
+    """The symbols that may be 0 and leave no tensor of a type an element where they are."""
+    leaves = [
+        frozenset[int]().union(
+            *(_factors(scope, polynomial(each)) for each in leaf.get_shape() if scope_of(each))
+        )
+        for leaf in leaf_types(type_)
+    ]
+    return leaves[0].intersection(*leaves[1:]) if leaves else frozenset()
+
+
+def _factors(scope: Scope, value: Polynomial) -> frozenset[int]:
+    """The symbols that may be 0 and are a factor of a length."""
+    products = [frozenset(atoms) for atoms, _ in value]
+    return products[0].intersection(*products[1:]) & scope.empty.symbols(value)
