@@ -93,8 +93,6 @@ class OpenLengths:
         if not all(least <= each <= most for each, (least, most) in pairs):
             return None
         atoms = self.atoms_at(symbols)
-        if atoms is None:
-            return None
         if not all(RELATIONS[relation](value_of(each, atoms), 0) for each, relation in self.guards):
             return None
 
@@ -111,14 +109,16 @@ class OpenLengths:
         fits = all(abs(each) < MOST_NUMBER for each in (*found.table, found.workspace_bytes))
         return found if fits and inputs == tuple(map(tuple, shapes)) else None
 
-    def atoms_at(self, symbols: Sequence[int]) -> list[int] | None:
-        """What polynomials are computed from, at some values of the symbols; None where something is divided by 0 or less."""
+    def atoms_at(self, symbols: Sequence[int]) -> list[int]:
+        """
+        What polynomials are computed from, at some values of the symbols. A quotient by 0 is 0: kernels alone have it that do
+        not run.
+        """
         atoms = list(symbols)
         for operation, left, right in self.atoms:
             first, second = value_of(left, atoms), value_of(right, atoms)
-            if operation == "div" and second <= 0:
-                return None
-            atoms.append(OPERATIONS[operation](first, second))
+            by_none = operation == "div" and second <= 0
+            atoms.append(0 if by_none else OPERATIONS[operation](first, second))
         return atoms
 
 

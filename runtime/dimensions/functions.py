@@ -146,19 +146,19 @@ class _Arithmetic:
         self.require("<", value, str(MOST_NUMBER))
 
     def atom(self, operation: str, left: str, right: str) -> str:
-        """A quotient, rounded down, or a minimum or maximum."""
+        """A quotient, rounded down, 0 for a divisor of 0, or a minimum or maximum."""
         if operation != "div":
             is_left = self.emit(
                 f"icmp {'slt' if operation == 'min' else 'sgt'} i64 {left}, {right}"
             )
             return self.emit(f"select i1 {is_left}, i64 {left}, i64 {right}")
-        self.require(">", right, "0")
         positive = self.emit(f"icmp sgt i64 {right}, 0")
         divisor = self.emit(f"select i1 {positive}, i64 {right}, i64 1")
         quotient = self.emit(f"sdiv i64 {left}, {divisor}")
         rest = self.emit(f"srem i64 {left}, {divisor}")
         negative = self.emit(f"icmp slt i64 {rest}, 0")
-        return self.emit(f"add i64 {quotient}, {self.emit(f'sext i1 {negative} to i64')}")
+        down = self.emit(f"add i64 {quotient}, {self.emit(f'sext i1 {negative} to i64')}")
+        return self.emit(f"select i1 {positive}, i64 {down}, i64 0")
 
 
 def _serves(name: str, program: Signature, dimensions: Sequence[OpenDimension]) -> str:

@@ -122,7 +122,8 @@ def _by_ratio(pairs: Sequence[tuple[int, int]], policy: str) -> list[Axis]:
 def _to_size(length: int, size: int) -> Axis:
     """An axis that gets a size, either of which may be known when the program runs only."""
     if is_open(length) or is_open(size):
-        _require_size(length, size)
+        if not certainly(length, size):
+            _require_size(length, size)
         return Axis(length, size, None)
     if length == size:
         return Axis(int(length), int(length), 1.0)
