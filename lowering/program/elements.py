@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.length_scope import Scope
-from xrelay.dialects.lengths import is_open, length_of, polynomial, scope_of
-from xrelay.dialects.polynomials import Polynomial
+from xrelay.dialects.lengths import is_open, polynomial, scope_of
+from xrelay.dialects.polynomials import Polynomial, split
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.transform import ConcatenateOp
@@ -29,25 +29,24 @@ CHOOSING = (ConcatenateOp, QnnConcatenateOp, TupleOp, TupleGetItemOp)
 @contextmanager
 def with_elements(group: Group) -> Generator[int]:
     """
-    Around the code of the kernel of a group: gives a number that is 0 where the kernel has nothing to do, and must not
-    run, 1 where it always runs.
+    Around the code of the kernel of a group: gives the number of elements of its results, without which it must not run.
     """
     lengths = _lengths(value.type for value in values_of(group))
     opened = {polynomial(length): length for length in lengths if is_open(length)}
     scope = next(map(scope_of, opened.values()), None)
+    elements = sum(prod(leaf.get_shape()) for leaf in leaf_types(group.result.type))
     if scope is None:
-        yield 1
+        yield elements
         return
     with scope.empty.assuming(frozenset(range(len(scope.symbols)))):
         # What is 0 for some lengths beside 0, as n - 3 is, takes another program.
         for length in opened.values():
             if length < 1:
                 int(length)
-    needed = _emptying(scope, group.result.type)
-    with scope.empty.assuming(needed):
+    with scope.empty.assuming(_emptying(scope, group.result.type)):
         for op in group.ops:
-            _require_elements(scope, op)
-        yield prod(length_of(scope, (((each,), 1),)) for each in sorted(needed))
+            _require_elements(scope, op, group.result.type)
+        yield elements
 
 
 def values_of(group: Group) -> Iterator[SSAValue]:
@@ -61,32 +60,35 @@ def _lengths(types: Iterable[Attribute]) -> Iterable[int]:
     return (length for type_ in types for leaf in leaf_types(type_) for length in leaf.get_shape())
 
 
-def _require_elements(scope: Scope, op: Operation) -> None:
+def _require_elements(scope: Scope, op: Operation, results: Attribute) -> None:
     """Makes a condition of it that there are the elements that an operator reads for results that are not empty."""
     if isinstance(op, CHOOSING) or not op.results:
         return
-    read = frozenset[int]().union(*(_may_be_empty(scope, each.type) for each in op.operands))
+    read = [length for each in op.operands for length in _may_be_0(scope, each.type)]
     if type(op) in RULES:
-        # Results are computed on demand, of which there is none where they are empty.
-        read -= _emptying(scope, op.results[0].type)
+        # Elements are computed on demand, of which there is none where the operator has no results.
+        results = op.results[0].type
     else:
-        read |= _may_be_empty(scope, op.results[0].type)
-    for symbol in sorted(read):
+        read += _may_be_0(scope, op.results[0].type)
+    single = len(leaf_types(results)) == 1
+    known = list(map(polynomial, _lengths([results]))) if single else []
+    needed = [each for each in read if all(split(length, each)[1] for length in known)]
+    symbols = frozenset[int]().union(*map(scope.empty.symbols, needed))
+    for symbol in sorted(symbols - _emptying(scope, results)):
         scope.empty.require_elements(symbol)
 
 
-def _may_be_empty(scope: Scope, type_: Attribute) -> frozenset[int]:
-    """The symbols that may be 0 in lengths of tensors that may be 0."""
-    lengths = filter(scope_of, _lengths([type_]))
-    empty = (each for each in map(polynomial, lengths) if scope.empty.bounds(each)[0] <= 0)
-    return frozenset[int]().union(*map(scope.empty.symbols, empty))
+def _may_be_0(scope: Scope, type_: Attribute) -> list[Polynomial]:
+    """The lengths of tensors that may be 0."""
+    lengths = map(polynomial, filter(is_open, _lengths([type_])))
+    return [each for each in lengths if scope.empty.bounds(each)[0] <= 0]
 
 
 def _emptying(scope: Scope, type_: Attribute) -> frozenset[int]:
     """The symbols that may be 0 and leave no tensor of a type an element where they are."""
     leaves = [
         frozenset[int]().union(
-            *(_factors(scope, polynomial(each)) for each in leaf.get_shape() if scope_of(each))
+            *(_factors(scope, polynomial(each)) for each in leaf.get_shape() if is_open(each))
         )
         for leaf in leaf_types(type_)
     ]

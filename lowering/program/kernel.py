@@ -90,7 +90,7 @@ class Kernel:
     is_alone: bool = False
     """Whether it is for one thread, in a program for several."""
     elements: int = 1
-    """What is 0 where it must not run, as its results have no elements."""
+    """How many elements its results have; without any it must not run."""
 
 
 @dataclass(frozen=True)
