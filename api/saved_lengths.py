@@ -2,10 +2,10 @@
 The programs for many lengths that a file holds: enough for what it is to serve, compiled together, with the weights once.
 
     seq from 0 to 512      seq = 256         ──► 6 <= seq <= 512
-                           seq = 0           ──► seq == 0
                            seq = 5           ──► 1 <= seq <= 5      what conditions leave out of a range
+                           seq = 0           ──► seq == 0           where that makes sense
 
-Lengths of 0 have programs of their own, as everywhere. A dimension whose number something asks for has a program
+A dimension whose number something asks for has a program
 for each of its lengths, where the range has few of them.
 """
 

@@ -178,7 +178,7 @@ class Result:
     threads: int
     programs: int
     compiled: float
-    """Seconds for the program of some lengths, which serves others: the geometric mean over the calls of 1 and more."""
+    """Seconds for the program of some lengths, which serves others: the geometric mean over the calls."""
     compiled_alone: float
     """Seconds for a program of some lengths alone: the geometric mean over the calls."""
     calls: tuple[Call, ...]
@@ -197,14 +197,11 @@ def measure_case(
     Raises WrongResult for results that are too far from onnxruntime's.
     """
     values = [case.values_at(lengths) for lengths in case.calls]
-    # Programs for lengths of 0, which are compiled as numbers, serve no others.
-    usual = [each for each, at in zip(values, case.calls, strict=True) if min(at.values()) >= 1]
-    _alone(path, threads, usual[0])  # What is imported once is not part of the times.
+    _alone(path, threads, values[0])  # What is imported once is not part of the times.
     many: list[tuple[Any, float]] = []
     static: list[tuple[Any, float]] = []
     for each in values:
-        if len(many) < len(usual):
-            many.append(_timed(partial(_compiled, path, threads, usual[len(many)])))
+        many.append(_timed(partial(_compiled, path, threads, each)))
         static.append(_timed(partial(_alone, path, threads, each)))
     model = many[0][0]
     assert isinstance(model, DynamicModel)
@@ -338,7 +335,7 @@ This page is written by `python -m benchmarks.lengths --markdown FILE`. How one 
 [running.md](running.md#unknown-dimensions). Milliseconds are the least of single runs, in float32 (OpenVINO is asked for that; as it comes it takes
 bfloat16 where the CPU has it). The length changes from call to call; engines take turns, and load the file with open dimensions once. *static* are programs
 of xrelay for one combination of lengths alone, *of static* is the time of the one program divided by theirs, and *speed* the time of the fastest
-other engine divided by that of the one program. Lengths of 0 have programs of their own.
+other engine divided by that of the one program.
 The second table has the seconds in which the one program was compiled, and those of static programs: geometric means over the lengths, in turns.
 """
 

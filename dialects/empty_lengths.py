@@ -18,13 +18,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from xrelay.dialects.polynomials import (
-    Bounds,
-    Polynomial,
-    bounds_of,
-    quotient_bounds,
-    settled,
-)
+from xrelay.dialects.polynomials import Bounds, Polynomial, bounds_of, quotient_bounds, settled
 
 if TYPE_CHECKING:
     from xrelay.dialects.length_scope import Scope
@@ -91,9 +85,7 @@ class EmptyLengths:
 
     def bounds(self, value: Polynomial) -> Bounds:
         """Between what a sum is certain to lie."""
-        return bounds_of(
-            value, self._bounds_of_atom, (self._scope.ranges, self._scope.remainders)
-        )
+        return bounds_of(value, self._bounds_of_atom, (self._scope.ranges, self._scope.remainders))
 
     def _bounds_of_atom(self, number: int) -> Bounds:
         atom = self._scope.atoms[number]

@@ -174,7 +174,7 @@ class _Given:
             raise ModelError(f"{kind} '{name}' {unusable(array)}")
         start = stop = address_of(array)
         for length, stride in zip(array.shape, array.strides, strict=True):
-            step = (length - 1) * stride
+            step = max(length - 1, 0) * stride
             start, stop = start + min(step, 0), stop + max(step, 0)
         return _Given(kind, name, array, start, stop + array.itemsize)
 
@@ -200,7 +200,8 @@ class _Finder:
         for result, old in self.growing():
             axis, capacity = _growth(old, result)
             # Both have one layout, also where the longer one fills the larger array, and is row-major.
-            known[old] = known[result] = None if old.array.flags.c_contiguous else (axis, capacity)
+            is_whole = prod(old.array.shape[:axis]) == 1
+            known[old] = known[result] = None if is_whole else (axis, capacity)
             growing.append(Growth(result.name, old.name, axis))
         rows: dict[str, list[Rows]] = {"input": [], "output": []}
         for each in self.given:
@@ -225,6 +226,12 @@ class _Finder:
                     f"{result} shares memory with {found[result]} and {old}, expected one"
                 )
             found[result] = old
+        empty = [each for each in self.given if each.kind == "input" and not each.array.size]
+        for result in self.given:
+            if result.kind == "output" and result.array.size and result not in found:
+                old = next((each for each in empty if _may_grow(each, result)), None)
+                if old is not None:
+                    found[result] = old
         return [(each, found[each]) for each in self.given if each in found]
 
     def sharing(self) -> Iterator[tuple[_Given, _Given]]:
@@ -253,6 +260,15 @@ def _rows_of(given: _Given) -> tuple[int, int] | None:
         f"{given} {unusable(array)}, expected those of an array [{', '.join(map(str, array.shape))}] or "
         "of the first rows of a larger one along one axis"
     )
+
+
+def _may_grow(given: _Given, result: _Given) -> bool:
+    """Whether an input without elements is the beginning of an output, of which it will have some in the next call."""
+    old, new = given.array, result.array
+    if (given.start, old.dtype, old.strides) != (result.start, new.dtype, new.strides):
+        return False
+    longer = [i for i, (a, b) in enumerate(zip(old.shape, new.shape, strict=True)) if a != b]
+    return len(longer) == 1 and capacity_along(old, *longer) == capacity_along(new, *longer)
 
 
 def _growth(given: _Given, result: _Given) -> tuple[int, int]:

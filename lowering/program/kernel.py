@@ -9,7 +9,7 @@ Which operators have loops, what computes them and which is the anchor is chosen
 (`selection.py`).
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import prod

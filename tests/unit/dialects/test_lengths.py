@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from open_numbers import RELATIONS, built, program
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32
 
 from xrelay.dialects.length_scope import Guard, Pinned, Scope
@@ -33,48 +34,6 @@ from xrelay.dialects.type_relations import joined
 from xrelay.runtime.lengths import OpenLengths
 
 Expression: TypeAlias = Callable[[int, int], int]
-
-OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "+": add,
-    "-": sub,
-    "*": mul,
-    "//": floordiv,
-    "%": mod,
-    "smaller": smaller,
-    "larger": larger,
-}
-RELATIONS = (eq, ne, lt, le, gt, ge)
-
-
-def program(scope: Scope, *values: int) -> OpenLengths:
-    """What a program with the values in its table knows about the lengths of a scope."""
-    symbols = len(scope.symbols)
-    atoms = tuple((each.operation, each.left, each.right) for each in scope.atoms[symbols:])
-    return OpenLengths(
-        tuple(scope.symbols),
-        tuple((0, i) for i in range(symbols)),
-        tuple((int(each.bounds[0]), int(each.bounds[1])) for each in scope.atoms[:symbols]),
-        atoms,
-        tuple((each.value, each.relation) for each in scope.conditions()),
-        tuple(map(polynomial, values)),
-        (tuple((((i,), 1),) for i in range(symbols)),),
-        (),
-        (),
-    )
-
-
-def built(random: Random, a: int, b: int, size: int) -> list[int]:
-    """What a random computation on two numbers comes by, the result last."""
-    values = [a, b, random.randint(0, 40), 1]
-    for _ in range(size):
-        operation = random.choice(list(OPERATIONS))
-        left, right = random.choice(values), random.choice(values)
-        if operation in ("//", "%"):
-            # Programs divide by numbers and by lengths, which are positive.
-            right = random.choice([random.randint(1, 20), a, b, a + 1, 2 * a + b])
-        values.append(OPERATIONS[operation](left, right))
-    return values
-
 
 lengths = st.integers(2, 50)
 

@@ -138,7 +138,7 @@ def test_lengths_that_are_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[
     alone = explained(tmp_path, SPECTRA, "--memory", "--shape", "batch=0,0")
     assert "workspace_expression" not in alone
     assert "a program for batch = 0, width = 37 alone" in capsys.readouterr().out
-    assert alone["lengths"]["numbers"]["batch"] == "lengths of 0 have programs of their own"
+    assert alone["lengths"]["numbers"]["batch"] == "the range has no other one"
 
 
 def test_programs_of_the_dialect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
