@@ -116,9 +116,10 @@ def _possible_widths(axis: int, length: int, before: int, after: int, mode: str)
     padded = f"axis {axis} of length {length} is padded by {before} and {after}"
     if total < 0:
         raise OnnxImportError(f"{padded}, which gives it the length {total}")
-    if mode != "constant" and kept <= 0 < length:
+    cuts = not certainly(kept, length)
+    if mode != "constant" and cuts and kept <= 0 < length:
         raise OnnxImportError(f"{padded}, which leaves no element to repeat in the mode '{mode}'")
-    return (before, after) if kept >= 0 else (-length, total)
+    return (before, after) if not cuts or kept >= 0 else (-length, total)
 
 
 def depth_to_space(node: Node) -> SSAValue:

@@ -1,0 +1,211 @@
+"""
+Programs for many lengths at lengths of 0: what they compute beside onnxruntime, between pages that fault on access, and
+which lengths have a program of their own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from cases.open_lengths import CASES as USUAL
+from onnx import ModelProto, numpy_helper
+from onnx_models import model_of
+from open_code import at_shapes, check, inputs_at, open_code
+
+import xrelay
+from xrelay.interpreters.arrays import Array
+from xrelay.options import CompileOptions
+from xrelay.runtime.dynamic import DynamicModel
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, by the text of its graph, and what else it takes."""
+
+    text: str
+    apart: str = ""
+    """The lengths that have a program of their own where they are 0."""
+    constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    weights: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+
+    def model(self) -> ModelProto:
+        """The model."""
+        model = model_of(f"empty {self.text}", **self.weights)
+        for name, value in self.constants.items():
+            model.graph.initializer.append(numpy_helper.from_array(value, name))
+        return model
+
+
+CASES = {
+    "rows behind rows": Case(
+        "(float[n, 4] x, float[m, 4] y) => (float[k, 4] z) { z = Concat <axis = 0> (x, y) }"
+    ),
+    "columns behind columns": Case(
+        """(float[2, n] x, float[2, m] y) => (float[2, k] z, float[2, l] u) {
+            z = Concat <axis = 1> (x, y)
+            a = Relu(x)
+            b = Concat <axis = 1> (a, y, x)
+            u = Exp(b)
+        }"""
+    ),
+    "products behind products": Case(
+        """(float[n, 8] x, float[m, 8] y) => (float[k, 5] z) {
+            a = MatMul(x, w)
+            b = MatMul(y, w)
+            z = Concat <axis = 0> (a, b)
+        }""",
+        weights={"w": (8, 5)},
+    ),
+    "a product of rows": Case(
+        """(float[n, 8] x, float[m, 8] y) => (float[k, 5] z) {
+            a = Concat <axis = 0> (x, y)
+            b = MatMul(a, w)
+            z = Relu(b)
+        }""",
+        weights={"w": (8, 5)},
+    ),
+    "a cache": Case(
+        """(float[b, s, 16] x, float[b, 2, p, 8] keys) => (float[b, 2, s, t] y, float[b, 2, t, 8] present) {
+            outer = Shape <start = 0, end = 2> (x)
+            heads = Constant <value_ints = [2, 8]> ()
+            shape = Concat <axis = 0> (outer, heads)
+            a = MatMul(x, w)
+            c = Reshape(a, shape)
+            new = Transpose <perm = [0, 2, 1, 3]> (c)
+            present = Concat <axis = 2> (keys, new)
+            turned = Transpose <perm = [0, 1, 3, 2]> (present)
+            scores = MatMul(new, turned)
+            y = Softmax <axis = 3> (scores)
+        }""",
+        weights={"w": (16, 16)},
+    ),
+    "products over a length": Case(
+        "(float[3, n] x, float[n, 5] y) => (float[3, 5] z) { z = MatMul(x, y) }", "n"
+    ),
+    "sums": Case(
+        """(float[n, m] x) => (float[n] y, float[m] z) {
+            y = ReduceSum <keepdims = 0> (x, last)
+            z = ReduceSum <keepdims = 0> (x, first)
+        }""",
+        "n m",
+        constants={"first": np.array([0]), "last": np.array([1])},
+    ),
+    "a sum along each row": Case(
+        "(float[n, 5] x) => (float[n] y) { y = ReduceSum <keepdims = 0> (x, last) }",
+        constants={"last": np.array([1])},
+    ),
+    "pads": Case(
+        "(float[2, n] x) => (float[2, m] y) { y = Pad(x, pads) }",
+        "n",
+        constants={"pads": np.array([0, 2, 0, 3])},
+    ),
+    "parts": Case(
+        "(float[n, 4] x) => (float[n, 1] y, float[n, 3] z) { y, z = Split <axis = 1> (x, parts) }",
+        constants={"parts": np.array([1, 3])},
+    ),
+    "softmax of columns": Case(
+        "(float[n, m] x) => (float[n, m] y) { y = Softmax <axis = 0> (x) }",
+    ),
+    "batches of images": Case(
+        """(float[n, 3, 9, 11] x) => (float[n, 4] y) {
+            a = Conv <pads = [1, 1, 1, 1]> (x, w)
+            b = Relu(a)
+            c = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (b)
+            d = GlobalAveragePool(c)
+            y = Flatten(d)
+        }""",
+        weights={"w": (4, 3, 3, 3)},
+    ),
+    "outer products": Case(
+        """(float[n] x, float[m] y) => (float[n, m] z) {
+            one = Constant <value_ints = [1]> ()
+            a = Unsqueeze(x, one)
+            b = Mul(a, y)
+            z = Erf(b)
+        }"""
+    ),
+    "copies": Case(
+        "(float[n, 4] x) => (float[m, 4] y) { y = Tile(x, count) }",
+        constants={"count": np.array([2, 1])},
+    ),
+    "one row of elements": Case(
+        "(float[n, 3, m] x) => (float[k] y) { y = Reshape(x, all) }",
+        constants={"all": np.array([-1])},
+    ),
+    "attention": Case(
+        """(float[b, s, 8] q, float[b, t, 8] k) => (float[b, s, 8] y) {
+            turned = Transpose <perm = [0, 2, 1]> (k)
+            scores = MatMul(q, turned)
+            weights = Softmax(scores)
+            y = MatMul(weights, k)
+        }""",
+        "t",
+    ),
+}
+
+
+def names_of(model: ModelProto) -> list[str]:
+    """The open dimensions of inputs."""
+    dims = (dim for value in model.graph.input for dim in value.type.tensor_type.shape.dim)
+    return list(dict.fromkeys(dim.dim_param for dim in dims if dim.dim_param))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", CASES)
+def test_lengths_of_0(name: str, threads: int) -> None:
+    case = CASES[name]
+    model, apart = case.model(), case.apart.split()
+    usual = dict(zip(names_of(model), (6, 5, 3), strict=False))
+    code = open_code(model, usual, CompileOptions(threads=threads))
+    for each in usual:
+        lengths = {**usual, each: 0}
+        if each in apart:
+            assert at_shapes(code, list(inputs_at(model, lengths).values())) is None
+        else:
+            check(model, code, lengths)
+    if not apart and len(usual) > 1 and name != "a product of rows":
+        check(model, code, dict.fromkeys(usual, 0))
+    check(model, code, usual)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_first_call_with_0(name: str) -> None:
+    """Calls that begin with 0 take the program of the others, where that serves it."""
+    case = CASES[name]
+    model = case.model()
+    for each in names_of(model):
+        if each in case.apart.split():
+            continue
+        dynamic = xrelay.compile(model, cache=False)
+        assert isinstance(dynamic, DynamicModel)
+        usual = dict(zip(names_of(model), (6, 5, 3), strict=False))
+        for lengths in ({**usual, each: 0}, usual, {**usual, each: 1}):
+            dynamic.run(inputs_at(model, lengths))
+        programs = {program.conditions for program in dynamic.specialisations}
+        assert len(programs) == 1, programs
+
+
+BATCHES = [
+    name
+    for name, (model, _, _) in USUAL.items()
+    # One pads batches; onnxruntime refuses to wrap images of which there are none.
+    if "batch" in names_of(model) and name not in ("reshapes", "windows")
+]
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_batches_of_nothing(name: str) -> None:
+    """The models of test_many_lengths.py."""
+    model, lengths, _ = USUAL[name]
+    lengths = {**lengths, "batch": 0}
+    if name == "recurrent":
+        # onnxruntime 1.32 ends the process for LSTM and GRU of such.
+        dynamic = xrelay.compile(model, cache=False)
+        assert isinstance(dynamic, DynamicModel)
+        found = dynamic.run(inputs_at(model, lengths))
+        assert all(0 in each.shape for each in found.values())
+        dynamic.run(inputs_at(model, USUAL[name][1]))
+        assert len({program.conditions for program in dynamic.specialisations}) == 1
+        return
+    check(model, open_code(model, USUAL[name][1], CompileOptions()), lengths)
