@@ -12,23 +12,32 @@ While the code of a kernel is written that does not run where its results are em
 or more that these have.
 """
 
-from __future__ import annotations
-
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from xrelay.dialects.polynomials import Bounds, Polynomial, bounds_of, quotient_bounds, settled
-
-if TYPE_CHECKING:
-    from xrelay.dialects.length_scope import Scope
+from xrelay.dialects.polynomials import (
+    Atom,
+    Bounds,
+    Polynomial,
+    bounds_of,
+    quotient_bounds,
+    settled,
+)
 
 
 class EmptyLengths:
     """Which symbols of a scope may be 0."""
 
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
+    def __init__(
+        self,
+        atoms: Sequence[Atom],
+        known: Sequence[Mapping[Polynomial, Bounds]],
+        pin: Callable[[Polynomial], object],
+    ) -> None:
+        """The atoms of a scope, what it knows about sums, both of which grow, and what raises Pinned for one."""
+        self._atoms = atoms
+        self._known = known
+        self._pin = pin
         self._may_be = set[int]()
         """The symbols that may be 0."""
         self._are = set[int]()
@@ -59,18 +68,18 @@ class EmptyLengths:
         Raises Pinned for one that is 0 in the first call.
         """
         if symbol in self._are:
-            self._scope.pin((((symbol,), 1),), asked=False)
+            self._pin((((symbol,), 1),))
         self._may_be.discard(symbol)
         self._bounds.clear()
 
     def least(self, symbol: int) -> int:
         """The least value of a symbol."""
-        return 0 if symbol in self._may_be else int(self._scope.atoms[symbol].bounds[0])
+        return 0 if symbol in self._may_be else int(self._atoms[symbol].bounds[0])
 
     def symbols(self, value: Polynomial) -> frozenset[int]:
         """The symbols in a sum that may be 0."""
         atoms = {each for atoms, _ in value for each in atoms}
-        found = frozenset[int]().union(*(self._scope.atoms[each].symbols for each in atoms))
+        found = frozenset[int]().union(*(self._atoms[each].symbols for each in atoms))
         return (found & self._may_be) - self._assumed
 
     @contextmanager
@@ -85,10 +94,10 @@ class EmptyLengths:
 
     def bounds(self, value: Polynomial) -> Bounds:
         """Between what a sum is certain to lie."""
-        return bounds_of(value, self._bounds_of_atom, (self._scope.ranges, self._scope.remainders))
+        return bounds_of(value, self._bounds_of_atom, self._known)
 
     def _bounds_of_atom(self, number: int) -> Bounds:
-        atom = self._scope.atoms[number]
+        atom = self._atoms[number]
         if atom.operation == "symbol":
             may_be_0 = number in self._may_be and number not in self._assumed
             return 0 if may_be_0 else atom.bounds[0], atom.bounds[1]

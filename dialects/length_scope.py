@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import gcd, inf, prod
 
 from xrelay.dialects.empty_lengths import EmptyLengths
 from xrelay.dialects.polynomials import (
     RELATIONS,
+    Atom,
     Bounds,
     Polynomial,
     bounds_of,
@@ -60,21 +62,6 @@ class Pinned(Exception):
     def __init__(self, scope: Scope, symbols: frozenset[int]):
         super().__init__(", ".join(scope.symbols[each] for each in sorted(symbols)))
         self.symbols = symbols
-
-
-@dataclass(frozen=True)
-class Atom:
-    """A symbol, or a function of two polynomials that is none."""
-
-    operation: str
-    """"symbol", "div" (floor), "min" or "max"."""
-    left: Polynomial
-    right: Polynomial
-    hint: int
-    likely: int
-    bounds: Bounds
-    """What it is between where no symbol is 0."""
-    symbols: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -124,7 +111,8 @@ class Scope:
     """Decisions hold: what comes later narrows bounds only."""
 
     def __post_init__(self) -> None:
-        self.empty = EmptyLengths(self)
+        known = self.ranges, self.remainders
+        self.empty = EmptyLengths(self.atoms, known, partial(self.pin, asked=False))
 
     def symbol(self, name: str, hint: int, stated: tuple[int, int] | None = None) -> Polynomial:
         """
@@ -370,15 +358,16 @@ class Scope:
             low = max(low, -(-least // factor))
         else:
             high = min(high, least // factor)
-        is_symbol = atom is not None and atom < len(self.symbols)
-        if not is_symbol:  # The bounds of symbols are conditions without.
+        if atom is None or atom >= len(
+            self.symbols
+        ):  # The bounds of symbols are conditions without.
             self.ranges[core] = low, high
         if atom is not None:
             known = self.atoms[atom].bounds
             bounds = max(low, known[0]), min(high, known[1])
             self.atoms[atom] = replace(self.atoms[atom], bounds=bounds)
-        if is_symbol and low > 0:
-            self.empty.require_elements(atom)
+            if atom < len(self.symbols) and low > 0:
+                self.empty.require_elements(atom)
 
     @staticmethod
     def _single_atom(value: Polynomial) -> int | None:

@@ -1,6 +1,7 @@
 """Sums of products of whole numbers that are not known, as data: their arithmetic, and that of what they lie between."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, inf
 from operator import eq, ge, gt, le, lt, ne
@@ -19,6 +20,21 @@ RELATIONS: dict[str, Callable[[float, float], bool]] = {
 
 MOST_KNOWN = 1 << 14
 """Of results that are kept: a program asks for the same ones again and again."""
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A symbol, or a function of two polynomials that is none."""
+
+    operation: str
+    """"symbol", "div" (floor), "min" or "max"."""
+    left: Polynomial
+    right: Polynomial
+    hint: int
+    likely: int
+    bounds: Bounds
+    """What it is between where no symbol is 0."""
+    symbols: frozenset[int]
 
 
 def product_bounds(lhs: Bounds, rhs: Bounds) -> Bounds:
