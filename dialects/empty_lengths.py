@@ -20,7 +20,7 @@ from xrelay.dialects.polynomials import (
     Bounds,
     Polynomial,
     bounds_of,
-    quotient_bounds,
+    operation_bounds,
     settled,
 )
 
@@ -104,12 +104,7 @@ class EmptyLengths:
         found = self._bounds.get(number)
         if found is None:
             left, right = self.bounds(atom.left), self.bounds(atom.right)
-            if atom.operation == "div":
-                found = quotient_bounds(left, right)
-            else:
-                extreme = min if atom.operation == "min" else max
-                found = extreme(left[0], right[0]), extreme(left[1], right[1])
-            self._bounds[number] = found
+            found = self._bounds[number] = operation_bounds(atom.operation, left, right)
         return found
 
     def relies_on(self, value: Polynomial, relation: str) -> None:

@@ -11,14 +11,13 @@ where it meets another length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import gcd, inf, prod
 
 from xrelay.dialects.empty_lengths import EmptyLengths
 from xrelay.dialects.polynomials import (
-    RELATIONS,
     Atom,
     Bounds,
     Polynomial,
@@ -26,12 +25,14 @@ from xrelay.dialects.polynomials import (
     core_of,
     difference,
     number,
+    operation_bounds,
     quotient_bounds,
     settled,
     split,
     times,
     total,
 )
+from xrelay.runtime.dimensions.operations import RELATIONS, Operation, Scaling, operation
 
 MOST = 2**31 - 1
 """The greatest value of a symbol."""
@@ -39,21 +40,6 @@ USUAL = 37
 """The length that a dimension is compiled at of which nothing is known: other numbers of models are hardly ever the same."""
 LIKELY = 32
 """Choices are made for lengths of so much at least: a program serves long ones as well as short ones, and these take time."""
-
-
-def _div(lhs: float, rhs: float) -> float:
-    return lhs // rhs
-
-
-def _min(lhs: float, rhs: float) -> float:
-    return min(lhs, rhs)
-
-
-def _max(lhs: float, rhs: float) -> float:
-    return max(lhs, rhs)
-
-
-OPERATIONS: dict[str, Callable[[float, float], float]] = {"div": _div, "min": _min, "max": _max}
 
 
 class Pinned(Exception):
@@ -207,6 +193,11 @@ class Scope:
         self.empty.relies_on(apart, "<=" if high <= 0 else ">=")
         return left if (high <= 0) == (operation == "min") else right
 
+    def scaled(self, value: Polynomial, scaling: Scaling) -> Polynomial:
+        """A length, which is not negative, times a number with a fraction."""
+        symbols = self.symbols_in(value)
+        return self._atom(scaling.name, value, ()) if symbols else number(scaling(self.hint(value)))
+
     def _within(self, operation: str, value: Polynomial) -> set[Polynomial]:
         """What a value is the smallest or the largest of, where it is such an atom."""
         found: set[Polynomial] = set()
@@ -236,14 +227,10 @@ class Scope:
         return (((place,), 1),)
 
     def _made(self, operation: str, left: Polynomial, right: Polynomial) -> Atom:
-        (low, high), (least, most) = self.bounds(left), self.bounds(right)
-        code = OPERATIONS[operation]
-        if operation == "div":
-            bounds = quotient_bounds((low, high), (least, most))
-        else:
-            bounds = code(low, least), code(high, most)
-        hint = int(code(self.hint(left), self.hint(right)))
-        likely = int(code(self.likely(left), max(self.likely(right), 1)))
+        bounds = operation_bounds(operation, self.bounds(left), self.bounds(right))
+        code = _code_of(operation)
+        hint = code(self.hint(left), self.hint(right))
+        likely = code(self.likely(left), max(self.likely(right), 1))
         symbols = self.symbols_in(left) | self.symbols_in(right)
         return Atom(operation, left, right, hint, likely, bounds, symbols)
 
@@ -329,7 +316,7 @@ class Scope:
             left, right = number_of(atom.left), number_of(atom.right)
             if atom.operation == "div" and right <= 0:
                 return None
-            numbers[each] = int(OPERATIONS[atom.operation](left, right))
+            numbers[each] = _code_of(atom.operation)(left, right)
         return number_of(value)
 
     def _without_common_factors(self, value: Polynomial) -> Polynomial:
@@ -431,6 +418,9 @@ class Scope:
         if depth == 0:
             return "…"
         left, right = (self.text(each, depth - 1) for each in (atom.left, atom.right))
+        scaling = Scaling.of(atom.operation)
+        if scaling is not None:
+            return scaling.text(f"({left})" if " " in left else left)
         if atom.operation != "div":
             return f"{atom.operation}({left}, {right})"
         if " " in left or left.startswith("-"):
@@ -438,6 +428,12 @@ class Scope:
         if not right.isalnum():
             right = f"({right})"
         return f"{left}//{right}" if is_alone else f"({left}//{right})"
+
+
+def _code_of(name: str) -> Operation:
+    code = operation(name)
+    assert code is not None, name
+    return code
 
 
 def _signed(value: Polynomial, relation: str) -> Guard:

@@ -30,7 +30,6 @@ from xdsl.printer import Printer
 
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.polynomials import (
-    RELATIONS,
     Polynomial,
     difference,
     multiplied,
@@ -39,6 +38,7 @@ from xrelay.dialects.polynomials import (
     times,
     total,
 )
+from xrelay.runtime.dimensions.operations import RELATIONS, Scaling
 
 MOST_TERMS = 64
 MOST_FACTOR = 2**62
@@ -384,6 +384,14 @@ def pin_here(value: int) -> NoReturn:
 def common_divisor(value: int) -> int:
     """A number that divides a number whatever the lengths are; 0 for 0."""
     return gcd(*(factor for _, factor in value.value)) if _is_length(value) else value
+
+
+def scaled(value: int, scaling: Scaling) -> int:
+    """A length, which is not negative, times a number with a fraction, rounded."""
+    scope = scope_of(value)
+    if scope is None:
+        return scaling(value)
+    return length_of(scope, scope.scaled(polynomial(value), scaling))
 
 
 def smaller(lhs: int, rhs: int) -> int:

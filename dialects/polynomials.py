@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, inf
-from operator import eq, ge, gt, le, lt, ne
 from typing import TypeAlias
+
+from xrelay.runtime.dimensions.operations import MOST_NUMBER, RELATIONS, Scaling
 
 Monomial: TypeAlias = tuple[int, ...]
 """A product of atoms, by their numbers in ascending order; nothing is 1."""
@@ -13,10 +14,6 @@ Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
 """A sum of products, each with its factor, in ascending order; nothing is 0."""
 Bounds: TypeAlias = tuple[float, float]
 """The least and the greatest value: whole numbers, or infinite."""
-
-RELATIONS: dict[str, Callable[[float, float], bool]] = {
-    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
-}  # fmt: skip
 
 MOST_KNOWN = 1 << 14
 """Of results that are kept: a program asks for the same ones again and again."""
@@ -27,7 +24,7 @@ class Atom:
     """A symbol, or a function of two polynomials that is none."""
 
     operation: str
-    """"symbol", "div" (floor), "min" or "max"."""
+    """"symbol", or one of `xrelay.runtime.dimensions.operations`: that of a scaling has no right side."""
     left: Polynomial
     right: Polynomial
     hint: int
@@ -88,6 +85,19 @@ def settled(bounds: Bounds, relation: str) -> bool | None:
     if relation in ("==", "!="):
         return relation == "!=" if low > 0 or high < 0 else None
     return compare(low, 0) if compare(low, 0) == compare(high, 0) else None
+
+
+def operation_bounds(operation: str, left: Bounds, right: Bounds) -> Bounds:
+    """The bounds of an atom that is no symbol, by those of its sides."""
+    if operation == "div":
+        return quotient_bounds(left, right)
+    if operation in ("min", "max"):
+        extreme = min if operation == "min" else max
+        return extreme(left[0], right[0]), extreme(left[1], right[1])
+    scaling = Scaling.of(operation)
+    assert scaling is not None, operation
+    low, high = (min(max(end, 0), MOST_NUMBER) for end in left)
+    return scaling(int(low)), scaling(int(high)) if left[1] < inf else inf
 
 
 def core_of(value: Polynomial) -> tuple[Polynomial, int, int]:

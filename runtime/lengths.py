@@ -6,41 +6,22 @@ A program for many lengths was compiled at some, and relies on conditions (`guar
 lengths for which they hold: its code reads what depends on the lengths from a table of 64-bit numbers.
 
     symbols      n = the length of axis 0 of input 0
-    atoms        quotients, minima and maxima of sums of products of the atoms before
+    atoms        quotients, minima and maxima of sums of products of the atoms before, and these times fractions
     guards       sums of products, each with its relation to 0
     table        sums of products
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import prod
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeAlias, cast
+
+from xrelay.runtime.dimensions.operations import MOST_NUMBER, RELATIONS, operation
 
 Polynomial: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
 """A sum of products of atoms, by number, each with its factor."""
-
-
-def _div(lhs: int, rhs: int) -> int:
-    return lhs // rhs
-
-
-def _min(lhs: int, rhs: int) -> int:
-    return min(lhs, rhs)
-
-
-def _max(lhs: int, rhs: int) -> int:
-    return max(lhs, rhs)
-
-
-OPERATIONS: Mapping[str, Callable[[int, int], int]] = {"div": _div, "min": _min, "max": _max}
-RELATIONS: Mapping[str, Callable[[int, int], bool]] = {
-    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
-}  # fmt: skip
-MOST_NUMBER = 2**62
-"""Numbers of the code are less than this."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +96,11 @@ class OpenLengths:
         not run.
         """
         atoms = list(symbols)
-        for operation, left, right in self.atoms:
+        for name, left, right in self.atoms:
             first, second = value_of(left, atoms), value_of(right, atoms)
-            by_none = operation == "div" and second <= 0
-            atoms.append(0 if by_none else OPERATIONS[operation](first, second))
+            code = operation(name)
+            assert code is not None, "the operations were checked"
+            atoms.append(0 if name == "div" and second <= 0 else code(first, second))
         return atoms
 
 
@@ -154,8 +136,8 @@ def _check(lengths: OpenLengths) -> None:
     for number, axis in lengths.sources:
         _require(0 <= number < len(lengths.inputs), "the input of a symbol")
         _require(0 <= axis < len(lengths.inputs[number]), "the axis of a symbol")
-    for place, (operation, left, right) in enumerate(lengths.atoms, symbols):
-        _require(operation in OPERATIONS, "an operation")
+    for place, (name, left, right) in enumerate(lengths.atoms, symbols):
+        _require(type(name) is str and operation(name) is not None, "an operation")
         _require(_is_sum(left, place) and _is_sum(right, place), "the operand of an operation")
     for value, relation in lengths.guards:
         _require(relation in RELATIONS and _is_sum(value, atoms), "a condition")

@@ -17,11 +17,13 @@ so that all programs have one run-time support, with one team of threads.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xrelay.runtime.dimensions.interface import OpenDimension, OpenInterface, lengths_of
-from xrelay.runtime.lengths import MOST_NUMBER, OpenLengths, Polynomial
+from xrelay.runtime.dimensions.operations import MOST_NUMBER, Scaling
+from xrelay.runtime.lengths import OpenLengths, Polynomial
 from xrelay.runtime.signature import Signature
 
 TEAM_FUNCTIONS = ("run_on", "team_create", "team_destroy", "team_stamps")
@@ -146,7 +148,10 @@ class _Arithmetic:
         self.require("<", value, str(MOST_NUMBER))
 
     def atom(self, operation: str, left: str, right: str) -> str:
-        """A quotient, rounded down, 0 for a divisor of 0, or a minimum or maximum."""
+        """A quotient, rounded down, 0 for a divisor of 0, a minimum or maximum, or what a scaling makes of a length."""
+        scaling = Scaling.of(operation)
+        if scaling is not None:
+            return self.scaled(scaling, left)
         if operation != "div":
             is_left = self.emit(
                 f"icmp {'slt' if operation == 'min' else 'sgt'} i64 {left}, {right}"
@@ -159,6 +164,23 @@ class _Arithmetic:
         negative = self.emit(f"icmp slt i64 {rest}, 0")
         down = self.emit(f"add i64 {quotient}, {self.emit(f'sext i1 {negative} to i64')}")
         return self.emit(f"select i1 {positive}, i64 {down}, i64 0")
+
+    def scaled(self, scaling: Scaling, length: str) -> str:
+        """A length times a number with a fraction, at most MOST_NUMBER."""
+        kind = "float" if scaling.dtype == "float32" else "double"
+        # Numbers of both types are written as those of 64 bits are.
+        number, most = (
+            f"0x{struct.pack('>d', each).hex()}" for each in (scaling.number, MOST_NUMBER)
+        )
+        real = self.emit(f"sitofp i64 {length} to {kind}")
+        real = self.emit(f"{'fdiv' if scaling.divides else 'fmul'} {kind} {real}, {number}")
+        fits = self.emit(f"fcmp olt {kind} {real}, {most}")
+        real = self.emit(f"select i1 {fits}, {kind} {real}, {kind} {most}")
+        whole = self.emit(f"fptosi {kind} {real} to i64")
+        if not scaling.upwards:
+            return whole
+        less = self.emit(f"fcmp olt {kind} {self.emit(f'sitofp i64 {whole} to {kind}')}, {real}")
+        return self.emit(f"add i64 {whole}, {self.emit(f'zext i1 {less} to i64')}")
 
 
 def _serves(name: str, program: Signature, dimensions: Sequence[OpenDimension]) -> str:

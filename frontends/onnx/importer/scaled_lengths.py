@@ -1,7 +1,8 @@
 """
 Lengths times numbers with a fraction, rounded, as exporters write sizes of images in floating point:
 
-    Cast(Floor(Cast(n) * 0.7))        n * 7 // 10        for n up to 2**20, which has been tried
+    Cast(Floor(Cast(n) * 0.7))        n * 7 // 10          for n up to 2**20, which has been tried
+    Cast(Floor(Cast(n) * 1.3))        floor(n * 1.3)       rounded in f32 as well when the program runs
 """
 
 from fractions import Fraction
@@ -13,6 +14,7 @@ import numpy as np
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.lengths import is_open, pin_here
+from xrelay.dialects.lengths import scaled as scaled_length
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor import binary, unary
 from xrelay.frontends.onnx.importer.shape_arithmetic import (
@@ -23,6 +25,7 @@ from xrelay.frontends.onnx.importer.shape_arithmetic import (
 )
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import known_array
+from xrelay.runtime.dimensions.operations import Scaling
 
 LEAST_PART = 1024
 """Factors are multiples of one part in so many, or the nearest numbers of their type."""
@@ -42,31 +45,42 @@ def scaled(
     An open length times or, with `divides`, divided by a factor, in elements of f32 or f64, which is then rounded down
     or `upwards`; None for negative lengths and factors that are not positive.
 
-    Raises Pinned for lengths for which no simple fraction gives the same.
     """
     if not isfinite(factor) or factor <= 0 or length < 0:
         return None
-    over, under, most = _fraction(factor, dtype.str, divides, upwards)
+    fraction = _fraction(factor, dtype.str, divides, upwards)
+    if fraction is None:
+        return scaled_length(
+            length,
+            Scaling(factor, "float32" if dtype == np.float32 else "float64", divides, upwards),
+        )
+    over, under, most = fraction
     if length > most:
         pin_here(length)
     return -(-length * over // under) if upwards else length * over // under
 
 
 @lru_cache
-def _fraction(factor: float, dtype: str, divides: bool, upwards: bool) -> tuple[int, int, int]:
-    """A fraction near a factor, or its inverse, and up to which length it gives what the factor gives."""
+def _fraction(
+    factor: float, dtype: str, divides: bool, upwards: bool
+) -> tuple[int, int, int] | None:
+    """
+    A fraction near a factor, or its inverse, that gives what the factor gives, with which sizes are sums and products; and up to
+    which length it does, which is MOST_SCALED or more. None where there is none.
+    """
     exact = 1 / Fraction(factor) if divides else Fraction(factor)
     near = exact.limit_denominator(LEAST_PART)
     over, under = near.as_integer_ratio()
-    if near == exact and not divides:  # Products are exact as long as they have few digits.
-        return over, under, 2 ** (np.finfo(dtype).nmant + 1) // over
+    exactly = 2 ** (np.finfo(dtype).nmant + 1) // over
+    if near == exact and not divides and exactly >= MOST_SCALED:
+        return over, under, exactly  # Products are exact as long as they have few digits.
     lengths = np.arange(1, MOST_SCALED + 1)
     numbers, number = lengths.astype(dtype), np.dtype(dtype).type(factor)
     with np.errstate(over="ignore"):
         products = numbers / number if divides else numbers * number
     rounded = np.ceil(products) if upwards else np.floor(products)
     same = rounded == (-(-lengths * over // under) if upwards else lengths * over // under)
-    return over, under, MOST_SCALED if same.all() else int(same.argmin())
+    return (over, under, MOST_SCALED) if same.all() else None
 
 
 def rounded_product(op: RelayOp) -> Array | None:

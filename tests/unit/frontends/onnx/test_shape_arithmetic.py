@@ -1,13 +1,14 @@
 """Arithmetic on shapes with lengths that are not known before the program runs."""
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
 import pytest
 from onnx import ModelProto, parser
 from onnx.reference import ReferenceEvaluator
+from open_numbers import program
 from xdsl.dialects.builtin import TensorType, f32, i1, i8, i32, i64
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
@@ -15,11 +16,11 @@ from xdsl.ir import Attribute, SSAValue, TypeAttribute
 import xrelay
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleOp
-from xrelay.dialects.length_scope import Pinned, Scope
+from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import hint, symbol
 from xrelay.dialects.tensor import binary, indexing, transform, unary
 from xrelay.dialects.tensor import reduce as reductions
-from xrelay.frontends.onnx.importer.scaled_lengths import LEAST_PART, scaled
+from xrelay.frontends.onnx.importer.scaled_lengths import MOST_SCALED, scaled
 from xrelay.frontends.onnx.importer.shape_arithmetic import computed, number_array
 from xrelay.runtime.dynamic import DynamicModel
 
@@ -398,18 +399,16 @@ def test_scaled_lengths(dtype: type, factor: float, divides: bool, upwards: bool
     code = scaled(length, float(number), np.dtype(dtype), divides=divides, upwards=upwards)
     assert code is not None
     (low, high) = scope.atoms[0].bounds
-    lengths = np.unique(np.geomspace(low, min(high, 2**22), 3000).astype(np.int64))
+    assert high >= MOST_SCALED and not scope.conditions()
+    lengths = np.unique(np.geomspace(low, min(high, 2**31 - 1), 3000).astype(np.int64))
     numbers = lengths.astype(dtype)
     products = numbers / number if divides else numbers * number
     expected = np.ceil(products) if upwards else np.floor(products)
-    over, under = (
-        (1 / Fraction(float(number)) if divides else Fraction(float(number)))
-        .limit_denominator(LEAST_PART)
-        .as_integer_ratio()
-    )
-    found = -(-lengths * over // under) if upwards else lengths * over // under
-    np.testing.assert_array_equal(found, expected)
-    assert hint(code) == (-(-30 * over // under) if upwards else 30 * over // under)
+    table = program(scope, code)
+    for each, whole in zip((0, *lengths.tolist()), (0, *expected.tolist()), strict=True):
+        found = table.at([(each,)])
+        assert found is not None and found.table == (whole,), each
+    assert hint(code) == (ceil if upwards else floor)(30 / number if divides else 30 * number)
 
 
 @pytest.mark.parametrize("factor", [0.0, -0.5, np.inf, np.nan])
@@ -417,8 +416,10 @@ def test_factors_that_scale_nothing(factor: float) -> None:
     assert scaled(symbol(Scope(), "n", 30), factor, np.dtype(np.float32)) is None
 
 
-def test_lengths_for_which_a_fraction_is_wrong_are_numbers() -> None:
-    """Pi is no fraction of small numbers: for long axes another one is nearer."""
-    with pytest.raises(Pinned):
-        scaled(symbol(Scope(), "n", 2**19), np.pi, np.dtype(np.float32))
-    assert scaled(symbol(Scope(), "n", 100), np.pi, np.dtype(np.float32)) is not None
+def test_lengths_for_which_no_fraction_is_right() -> None:
+    """Pi is no fraction of small numbers; 0.7 is one, with which sizes are sums and products."""
+    scope = Scope()
+    n = symbol(scope, "n", 2**19)
+    assert str(scaled(n, np.pi, np.dtype(np.float64))) == "floor(n*3.141593)"
+    assert str(scaled(n + 1, float(np.float32(1.3)), np.dtype(np.float32))) == "floor((n + 1)*1.3)"
+    assert str(scaled(n, float(np.float32(0.7)), np.dtype(np.float32))) == "7*n//10"
