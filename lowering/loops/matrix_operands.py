@@ -22,8 +22,8 @@ from xrelay.lowering.loops.dots import FLIP, Dot
 from xrelay.lowering.loops.matrix_product import PAGE_BYTES, ProductPlan
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES
 from xrelay.lowering.loops.panel_writer import PanelWriter, part_groups
+from xrelay.lowering.loops.tile_code import TileAt
 from xrelay.lowering.loops.tile_grid import Place
-from xrelay.lowering.loops.tiles import TileAt
 from xrelay.lowering.math.arithmetic import subtract
 from xrelay.lowering.math.convert import convert
 

@@ -34,8 +34,9 @@ from xrelay.lowering.loops.matrix_operands import (
 )
 from xrelay.lowering.loops.matrix_product import PanelPlan, Product, ProductPlan
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
+from xrelay.lowering.loops.tile_code import PrepareCode, TileAt
 from xrelay.lowering.loops.tile_grid import PackedWeights, Place, TileGrid
-from xrelay.lowering.loops.tiles import PrepareCode, TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiles import converted, emit_tiles
 from xrelay.lowering.loops.tiling import Tiling, tile_parameters
 from xrelay.lowering.loops.wide_panels import WidePanel, widen, widening_cycles
 

@@ -24,6 +24,7 @@ from xrelay.lowering.loops.matrix_operands import (
 from xrelay.lowering.loops.matrix_panels import LEFT_TRANSPOSED, product_grid, row_spacing
 from xrelay.lowering.loops.matrix_product import Product, ProductPlan
 from xrelay.lowering.loops.micro_kernel import DepthLoop, Meanwhile
+from xrelay.lowering.loops.tile_code import SumsInMemory, TileAt
 from xrelay.lowering.loops.tile_registers import (
     CONFIGURE_CYCLES,
     NO_TILES,
@@ -35,7 +36,7 @@ from xrelay.lowering.loops.tile_registers import (
     stated_tiles,
     tile_dot_of,
 )
-from xrelay.lowering.loops.tiles import SumsInMemory, TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiles import converted, emit_tiles
 from xrelay.lowering.loops.tiling import MOST_ALONG, Tiling
 
 

@@ -36,8 +36,9 @@ from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import NO_DOT, Dot, Operands, dot_of
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, Prefetch, accumulate
+from xrelay.lowering.loops.tile_code import TileAt
 from xrelay.lowering.loops.tile_grid import NARROW_IMAGES, PackedWeights, Place, TileGrid
-from xrelay.lowering.loops.tiles import TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiles import converted, emit_tiles
 from xrelay.lowering.loops.tiling import (
     Tiling,
     choose_tiling,

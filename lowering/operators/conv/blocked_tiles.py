@@ -34,6 +34,7 @@ from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import TILE_ROW_BYTES, Target
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import DepthLoop, Meanwhile
+from xrelay.lowering.loops.tile_code import Gather, SumsInMemory, TileAt
 from xrelay.lowering.loops.tile_registers import (
     CONFIGURE_CYCLES,
     NO_TILES,
@@ -45,7 +46,7 @@ from xrelay.lowering.loops.tile_registers import (
     stated_tiles,
     tile_dot_of,
 )
-from xrelay.lowering.loops.tiles import Gather, SumsInMemory, TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiles import converted, emit_tiles
 from xrelay.lowering.loops.tiling import MOST_ALONG, Tiling, panel_parts, positions_per_block
 from xrelay.lowering.operators.conv.blocked import (
     FLAT,

@@ -27,8 +27,9 @@ from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import NO_DOT, ChannelDot, channel_dot
 from xrelay.lowering.loops.halo import with_zeros
+from xrelay.lowering.loops.tile_code import TileAt
 from xrelay.lowering.loops.tile_grid import NARROW_IMAGES, Place, TileGrid
-from xrelay.lowering.loops.tiles import TileAt, converted, emit_tiles
+from xrelay.lowering.loops.tiles import converted, emit_tiles
 from xrelay.lowering.loops.tiling import (
     LOAD_CYCLES,
     MULTIPLY_ADDS_PER_CYCLE,

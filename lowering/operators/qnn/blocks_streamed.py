@@ -28,8 +28,9 @@ from xrelay.lowering.loops.dots import SINGLE as SINGLE_DOT
 from xrelay.lowering.loops.few_bits import SINGLE, WORD_BYTES, Below, BlockPanels
 from xrelay.lowering.loops.matrix_operands import left_operand
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
+from xrelay.lowering.loops.tile_code import TileAt
 from xrelay.lowering.loops.tile_grid import Place, TileGrid
-from xrelay.lowering.loops.tiles import STREAM_AHEAD_BYTES, TileAt, emit_tiles
+from xrelay.lowering.loops.tiles import STREAM_AHEAD_BYTES, emit_tiles
 from xrelay.lowering.loops.tiling import STORE_CYCLES, TILE_CYCLES, Tiling, tile_parameters
 from xrelay.lowering.math.arithmetic import multiply_add
 from xrelay.lowering.operators.qnn.blocks_product import BlocksProduct, refusal, spacing
