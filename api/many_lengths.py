@@ -99,7 +99,7 @@ def open_lengths(program: Program, scope: Scope, capacities: Sequence[int] = ())
 
 def _planned(scope: Scope, size: Polynomial) -> Polynomial:
     """The bytes of a workspace: where all lengths have a range, so many as the greatest of them need, within reason."""
-    most = scope.bounds(size)[1]
+    most = scope.empty.bounds(size)[1]
     is_planned = scope.symbols_in(size) <= set(scope.stated) and most <= MOST_PLANNED
     return number(int(most)) if is_planned else size
 
@@ -165,8 +165,10 @@ class Opener(Generic[T]):
             reason = ""
             try:
                 program = self._compiled(given, capacities, scope)
-                if not scope.pinned:
+                refused = scope.refused()
+                if not scope.pinned and not refused:
                     return program, numbers
+                scope.pinned |= refused
             except Exception as error:
                 # Where a number was asked for, what follows says nothing.
                 if not scope.pinned:

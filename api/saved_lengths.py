@@ -192,14 +192,15 @@ class _Saving:
         self, dimension: OpenDimension, usual: int, given: Sequence[Mapping[str, int]]
     ) -> list[int]:
         """
-        The usual length of a dimension, and those of 0 and 1 in its range, of which 1 may be left out by conditions; all of the range, or all that came, where
-        programs need the number.
+        The usual length of a dimension, also where 0 came, and those of 0 and 1 in its range, of which 1 may be left out by
+        conditions; all of the range, or all that came, where programs need the number.
         """
         name, (least, most) = dimension.name, self.range_of(dimension)
         if name not in self.opener.numbers:
             special = (1, 0) if name in self.unknown.ranges else (1,)
+            some = usual or _usual_lengths(self.unknown)[name]
             return list(
-                dict.fromkeys([usual, *(each for each in special if least <= each <= most)])
+                dict.fromkeys([usual, some, *(each for each in special if least <= each <= most)])
             )
         if name in self.unknown.ranges and most - least < MOST_SAVED:
             return list(range(least, most + 1))

@@ -6,7 +6,7 @@ longer right where they are:
 
     n < 1        is not so, which has to hold        ──► n is 1 or more in this program
     p + q > 0    is so where one of both is not 0    ──► a condition
-    n == 0       is not so, and that may be wrong: code for some elements is right for none, or asks otherwise
+    n == 0       is not so, which may be wrong where a type is looked at: code for some elements is right for none
 
 While the code of a kernel is written that does not run where its results are empty, the lengths are `assumed` to be 1
 or more that these have.
@@ -107,24 +107,25 @@ class EmptyLengths:
             found = self._bounds[number] = operation_bounds(atom.operation, left, right)
         return found
 
-    def relies_on(self, value: Polynomial, relation: str) -> None:
+    def relies_on(self, value: Polynomial, relation: str, *, as_data: bool = False) -> None:
         """
         Sees to it that a relation of a sum to 0 holds of which that is certain where no length is 0: it becomes a condition, or a
         length does that is 1 or more.
 
-        That a length is not 0 is none: what is not asked for numbers of elements works with none of them.
+        That a length is not 0 is none, unless it is asked `as_data`, of which the model makes something: code for some elements
+        is right for none.
         """
         if not self._may_be:
             return
         checked = self._checked.setdefault(self._assumed, set())
-        if (value, relation) in checked:
+        if (value, relation) in checked and not as_data:
             return
         checked.add((value, relation))
         symbols = self.symbols(value)
         if not symbols:
             return
         bounds = self.bounds(value)
-        is_length = bounds[0] >= 0 or bounds[1] <= 0
+        is_length = (bounds[0] >= 0 or bounds[1] <= 0) and not as_data
         if settled(bounds, relation) is not None or relation == "!=" and is_length:
             return
         if len(symbols) == 1:

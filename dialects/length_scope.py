@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from math import gcd, inf, prod
 
 from xrelay.dialects.empty_lengths import EmptyLengths
@@ -33,6 +34,7 @@ from xrelay.dialects.polynomials import (
     total,
 )
 from xrelay.runtime.dimensions.operations import RELATIONS, Operation, Scaling, operation
+from xrelay.runtime.lengths import atoms_at, value_of
 
 MOST = 2**31 - 1
 """The greatest value of a symbol."""
@@ -99,6 +101,8 @@ class Scope:
     def __post_init__(self) -> None:
         known = self.ranges, self.remainders
         self.empty = EmptyLengths(self.atoms, known, partial(self.pin, asked=False))
+        self._lengths: list[int] = []
+        """What the symbols are in the first call, where hints may be other ones."""
 
     def symbol(self, name: str, hint: int, stated: tuple[int, int] | None = None) -> Polynomial:
         """
@@ -115,7 +119,8 @@ class Scope:
             self.stated[new] = stated
         if stated is None or stated[0] < 1:
             self.empty.add(new, is_0=hint == 0)
-        hint = hint or min(USUAL, most)
+        self._lengths.append(hint)
+        hint = hint or min(USUAL + new, most)  # Different ones: what is equal becomes a condition.
         likely = min(max(hint, LIKELY), most)
         self.atoms.append(Atom("symbol", (), (), hint, likely, (least, most), own))
         return (((new,), 1),)
@@ -256,12 +261,11 @@ class Scope:
 
     def _keep(self, value: Polynomial, relation: str) -> None:
         """Sees to it that what was decided holds where lengths are 0 as well."""
-        reduced = self._without_common_factors(value)
-        if relation in ("<", ">") and reduced != value:
-            rest = reduced[0][0] if reduced else ()
-            for each in value[0][0]:
-                if each not in rest:
-                    self.empty.relies_on((((each,), 1),), ">")
+        common = self._common_factors(value)
+        reduced = split(value, ((common, 1),))[0] if common else value
+        if relation in ("<", ">"):
+            for each in common:
+                self.empty.relies_on((((each,), 1),), ">")
         if _signed(reduced, relation) not in self.guards:
             self.empty.relies_on(reduced, relation)
 
@@ -321,16 +325,18 @@ class Scope:
 
     def _without_common_factors(self, value: Polynomial) -> Polynomial:
         """A polynomial with the same relation to 0: n * s - n becomes s - 1."""
+        common = self._common_factors(value)
+        return split(value, ((common, 1),))[0] if common else value
+
+    def _common_factors(self, value: Polynomial) -> tuple[int, ...]:
+        """The atoms that are factors of all products in a sum, and more than 0."""
         if not value or not value[0][0]:
-            return value
+            return ()
         common = [each for each in value[0][0] if self.atoms[each].bounds[0] > 0]
         for atoms, _ in value[1:]:
             rest = list(atoms)
             common = [each for each in common if each in rest and not rest.remove(each)]
-        if not common:
-            return value
-        reduced, _ = split(value, ((tuple(common), 1),))
-        return reduced
+        return tuple(common)
 
     def _narrow(self, value: Polynomial, relation: str) -> None:
         """Narrows the bounds of what has a relation of order to 0, which is a condition from now on."""
@@ -345,15 +351,14 @@ class Scope:
             low = max(low, -(-least // factor))
         else:
             high = min(high, least // factor)
-        if atom is None or atom >= len(
-            self.symbols
-        ):  # The bounds of symbols are conditions without.
+        is_symbol = atom is not None and atom < len(self.symbols)
+        if not is_symbol:  # The bounds of symbols are conditions without.
             self.ranges[core] = low, high
         if atom is not None:
             known = self.atoms[atom].bounds
             bounds = max(low, known[0]), min(high, known[1])
             self.atoms[atom] = replace(self.atoms[atom], bounds=bounds)
-            if atom < len(self.symbols) and low > 0:
+            if is_symbol and low > 0:
                 self.empty.require_elements(atom)
 
     @staticmethod
@@ -363,9 +368,25 @@ class Scope:
             return None
         return value[0][0][0]
 
+    def refused(self) -> frozenset[int]:
+        """The symbols that are 0 in the first call, where a program does not serve that: hints are other lengths then."""
+        empty = frozenset(i for i, length in enumerate(self._lengths) if length == 0)
+        if not empty:
+            return empty
+        computed = ((each.operation, each.left, each.right) for each in self.atoms)
+        values = atoms_at(islice(computed, len(self.symbols), None), self._lengths)
+        serves = all(
+            RELATIONS[each.relation](value_of(each.value, values), 0) for each in self.conditions()
+        )
+        return frozenset() if serves else empty
+
     def conditions(self) -> list[Guard]:
         """What the lengths have to meet beside the bounds of the symbols."""
-        found = [*self.guards, *(Guard(*each) for each in self.empty.conditions())]
+        every = [*self.guards, *(Guard(*each) for each in self.empty.conditions())]
+        # What was equal or not for some lengths may be so for all that are left.
+        found = [
+            each for each in every if not settled(self.empty.bounds(each.value), each.relation)
+        ]
         for core, (low, high) in self.ranges.items():
             if low > -inf:
                 found.append(Guard(total(core, number(-int(low))), ">="))

@@ -328,6 +328,16 @@ def certainly(value: float | None, other: float) -> bool:
     return first.scope.is_zero(difference(first.value, polynomial(cast(int, second))))
 
 
+def equal_as_data(lhs: int, rhs: int) -> bool:
+    """Whether two numbers are equal, of which a model makes something: `==` may be wrong where a length turns out to be 0."""
+    found = lhs == rhs
+    scope = scope_of(lhs) or scope_of(rhs)
+    if scope is not None:
+        apart = difference(polynomial(lhs), polynomial(rhs))
+        scope.empty.relies_on(apart, "==" if found else "!=", as_data=True)
+    return found
+
+
 def divides(part: int, whole: int) -> bool:
     """Whether a positive number divides another one whatever the lengths are."""
     if not is_open(part) and not is_open(whole):
@@ -371,7 +381,7 @@ def place_of(value: int, *more: int) -> int:
 
 def may_exceed(value: int, bound: int) -> bool:
     """Whether a number is greater than another one, or may turn out to be when the program runs: it is no guard."""
-    return not certainly(larger(value, bound), bound)
+    return not certainly(larger(value, bound, of_empty=True), bound)
 
 
 def pin_here(value: int) -> NoReturn:
@@ -395,17 +405,20 @@ def scaled(value: int, scaling: Scaling) -> int:
 
 
 def smaller(lhs: int, rhs: int) -> int:
-    """The smaller of two numbers, without a guard."""
+    """The smaller of two numbers, without a guard but for lengths of 0."""
     return _extreme("min", lhs, rhs)
 
 
 def may_be_empty(value: int) -> bool:
-    """Whether a product of lengths may turn out to be 0 when the program runs; it is no guard."""
-    return _is_length(value) and bool(value.scope.empty.symbols(value.value))
+    """Whether a number may turn out to be 0 when the program runs because a length does; it is no guard."""
+    if not _is_length(value):
+        return False
+    empty = value.scope.empty
+    return bool(empty.symbols(value.value)) and empty.bounds(value.value)[0] <= 0
 
 
 def larger(lhs: int, rhs: int, *, of_empty: bool = False) -> int:
-    """The larger of two numbers, without a guard; with `of_empty` also where lengths are 0."""
+    """The larger of two numbers, without a guard but for lengths of 0, and with `of_empty` for these, too."""
     return _extreme("max", lhs, rhs, of_empty=of_empty)
 
 

@@ -73,7 +73,7 @@ class OpenLengths:
         pairs = zip(symbols, self.bounds, strict=True)
         if not all(least <= each <= most for each, (least, most) in pairs):
             return None
-        atoms = self.atoms_at(symbols)
+        atoms = atoms_at(self.atoms, symbols)
         if not all(RELATIONS[relation](value_of(each, atoms), 0) for each, relation in self.guards):
             return None
 
@@ -90,19 +90,6 @@ class OpenLengths:
         fits = all(abs(each) < MOST_NUMBER for each in (*found.table, found.workspace_bytes))
         return found if fits and inputs == tuple(map(tuple, shapes)) else None
 
-    def atoms_at(self, symbols: Sequence[int]) -> list[int]:
-        """
-        What polynomials are computed from, at some values of the symbols. A quotient by 0 is 0: kernels alone have it that do
-        not run.
-        """
-        atoms = list(symbols)
-        for name, left, right in self.atoms:
-            first, second = value_of(left, atoms), value_of(right, atoms)
-            code = operation(name)
-            assert code is not None, "the operations were checked"
-            atoms.append(0 if name == "div" and second <= 0 else code(first, second))
-        return atoms
-
 
 @dataclass(frozen=True)
 class KnownLengths:
@@ -112,6 +99,22 @@ class KnownLengths:
     inputs: tuple[tuple[int, ...], ...]
     outputs: tuple[tuple[int, ...], ...]
     workspace_bytes: int
+
+
+def atoms_at(
+    atoms: Iterable[tuple[str, Polynomial, Polynomial]], symbols: Sequence[int]
+) -> list[int]:
+    """
+    What polynomials are computed from, at some values of the symbols. A quotient by 0 is 0: only what stands in kernels that
+    do not run has it, and the sizes of their memory.
+    """
+    found = list(symbols)
+    for name, left, right in atoms:
+        first, second = value_of(left, found), value_of(right, found)
+        code = operation(name)
+        assert code is not None, "the operations were checked"
+        found.append(0 if name == "div" and second <= 0 else code(first, second))
+    return found
 
 
 def value_of(polynomial: Polynomial, atoms: Sequence[int]) -> int:

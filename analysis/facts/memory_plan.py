@@ -112,7 +112,7 @@ def plan_slots(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
         likely = hint(size)
         if certainly(size, 0):
             continue
-        # One of known size stays as it is where the others have no elements.
+        # Sizes that are known, or not, have slots of their own: the larger one of both would be no sum.
         free = [
             slot
             for slot, end in enumerate(ends)

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import operators
 from xrelay.dialects.fields import Flag, Integer, Integers, OptionalIntegers, prop
-from xrelay.dialects.lengths import is_open, whole_quotient
+from xrelay.dialects.lengths import certainly, is_open, whole_quotient
 from xrelay.dialects.shapes import (
     dimension_product,
     element_count,
@@ -72,8 +72,10 @@ def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> 
                 f"code {code} of 'newshape' {list(codes)} needs more dimensions than 'data' "
                 f"{shape_text(old)} has"
             )
-        # A length that may turn out to be 0 is one all the same, as there are no elements then.
-        if (is_open(code) and code >= 0) or code > 0 or (code == 0 and allowzero):
+        # A length that turns out to be 0 is one all the same, as there are no elements then, unless -1 tells what it copies.
+        copies = position < len(old) and certainly(code, old[position])
+        is_length = is_open(code) and (copies or allowzero or -1 not in codes)
+        if (is_length and code >= 0) or code > 0 or (code == 0 and allowzero):
             new.append(code)
             position += 1
         elif code == 0:

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.length_scope import Scope
-from xrelay.dialects.lengths import is_open, polynomial, scope_of
+from xrelay.dialects.lengths import is_open, pin_here, polynomial, scope_of
 from xrelay.dialects.polynomials import Polynomial, split
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
 from xrelay.dialects.shapes import leaf_types
@@ -42,7 +42,7 @@ def with_elements(group: Group) -> Generator[int]:
         # What is 0 for some lengths beside 0, as n - 3 is, takes another program.
         for length in opened.values():
             if length < 1:
-                int(length)
+                pin_here(length)
     with scope.empty.assuming(_emptying(scope, group.result.type)):
         for op in group.ops:
             _require_elements(scope, op, group.result.type)
@@ -72,10 +72,10 @@ def _require_elements(scope: Scope, op: Operation, results: Attribute) -> None:
         read += _may_be_0(scope, op.results[0].type)
     single = len(leaf_types(results)) == 1
     known = list(map(polynomial, _lengths([results]))) if single else []
-    needed = [each for each in read if all(split(length, each)[1] for length in known)]
-    symbols = frozenset[int]().union(*map(scope.empty.symbols, needed))
-    for symbol in sorted(symbols - _emptying(scope, results)):
-        scope.empty.require_elements(symbol)
+    with scope.empty.assuming(_emptying(scope, results)):
+        for each in read:
+            if all(split(length, each)[1] for length in known):
+                scope.empty.relies_on(each, ">")
 
 
 def _may_be_0(scope: Scope, type_: Attribute) -> list[Polynomial]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor, isfinite
-from operator import eq, floordiv, ge, gt, le, lt, ne
+from operator import eq, ge, gt, le, lt, ne
 from typing import Literal, TypeAlias
 
 Operation: TypeAlias = Callable[[int, int], int]
@@ -22,7 +22,20 @@ RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
 MOST_NUMBER = 2**62
 """Numbers of the code are less than this."""
 
-_OPERATIONS: Mapping[str, Operation] = {"div": floordiv, "min": min, "max": max}
+
+def _div(left: int, right: int) -> int:
+    return left // right
+
+
+def _min(left: int, right: int) -> int:
+    return min(left, right)
+
+
+def _max(left: int, right: int) -> int:
+    return max(left, right)
+
+
+_OPERATIONS: Mapping[str, Operation] = {"div": _div, "min": _min, "max": _max}
 _SCALING = re.compile(r"(floor|ceil)\((float32|float64) ([*/]) (0x[01]\.[0-9a-f]+p[+-]\d+)\)")
 
 
@@ -60,8 +73,8 @@ class Scaling:
         The number, and no more than MOST_NUMBER. Products and quotients of f32 are rounded twice, from f64, which gives the
         same: that has more than twice as many digits.
         """
-        length = _rounded(float(length), self.dtype)
-        result = length / self.number if self.divides else length * self.number
+        real = _rounded(float(length), self.dtype)
+        result = real / self.number if self.divides else real * self.number
         result = min(_rounded(result, self.dtype), float(MOST_NUMBER))
         return ceil(result) if self.upwards else floor(result)
 

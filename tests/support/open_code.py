@@ -1,5 +1,6 @@
 """Code for many lengths, run between pages that fault on access, beside onnxruntime."""
 
+import types
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -16,10 +17,17 @@ from xrelay.options import CompileOptions
 from xrelay.runtime.code import ModelCode
 
 
-def open_code(model: ModelProto, lengths: Mapping[str, int], options: CompileOptions) -> ModelCode:
+def open_code(
+    model: ModelProto,
+    lengths: Mapping[str, int],
+    options: CompileOptions,
+    ranges: Mapping[str, tuple[int, int]] = types.MappingProxyType({}),
+) -> ModelCode:
     """The code for many lengths, compiled at some, of a model whose open dimensions all have names."""
     scope = Scope()
-    symbols = {name: symbol(scope, name, length) for name, length in lengths.items()}
+    symbols = {
+        name: symbol(scope, name, length, ranges.get(name)) for name, length in lengths.items()
+    }
     shapes = {
         value.name: [
             symbols[dim.dim_param] if dim.dim_param else dim.dim_value

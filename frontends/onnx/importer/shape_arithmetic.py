@@ -10,7 +10,7 @@ Mul, Concat, and constants instead.
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
-from operator import add, eq, ge, gt, le, lt, mod, mul, ne, neg, sub
+from operator import add, ge, gt, le, lt, mod, mul, neg, sub
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +19,7 @@ from xdsl.ir import Attribute
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.dialects.lengths import LengthsAttr, is_open, larger, smaller
+from xrelay.dialects.lengths import LengthsAttr, equal_as_data, is_open, larger, smaller
 from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.dialects.tensor import binary, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reductions
@@ -50,8 +50,8 @@ BINARY: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
     binary.MinimumOp: smaller,
 }
 COMPARISONS: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
-    binary.EqualOp: eq,
-    binary.NotEqualOp: ne,
+    binary.EqualOp: equal_as_data,
+    binary.NotEqualOp: lambda lhs, rhs: not equal_as_data(lhs, rhs),
     binary.LessOp: lt,
     binary.LessEqualOp: le,
     binary.GreaterOp: gt,
