@@ -144,7 +144,9 @@ class Opener(Generic[T]):
         self._compiled = compiled
         self._ranges = ranges
         self.numbers: dict[str, str] = {}
-        """The symbols whose number something asks for, which it does for all lengths, and what does."""
+        """The symbols whose number something asks for, which it may do for all lengths, and what does."""
+        self._asked_at: dict[str, set[int]] = {}
+        """The lengths at which it did: more than one leave no doubt. A short one may have taken code of its own."""
 
     def program(
         self, shapes: Mapping[str, Known], layouts: Layouts = ROW_MAJOR
@@ -155,18 +157,21 @@ class Opener(Generic[T]):
 
         Raises DiagnosticException for shapes for which the model makes no sense.
         """
-        numbers = dict(self.numbers)
+        numbers = {name: why for name, why in self.numbers.items() if len(self._asked_at[name]) > 1}
+        asked: dict[str, int] = {}
         while True:
             scope = Scope()
             given = self._opened(shapes, scope, numbers)
             capacities = self._opened_capacities(layouts, scope, numbers)
             if not scope.symbols:
+                self._note(asked, numbers)
                 return None
             reason = ""
             try:
                 program = self._compiled(given, capacities, scope)
                 refused = scope.refused()
                 if not scope.pinned and not refused:
+                    self._note(asked, numbers)
                     return program, numbers
                 scope.pinned |= refused
             except Exception as error:
@@ -177,7 +182,13 @@ class Opener(Generic[T]):
             for each in sorted(scope.pinned):
                 numbers[scope.symbols[each]] = reason
                 if each in scope.asked:
-                    self.numbers[scope.symbols[each]] = reason
+                    asked[scope.symbols[each]] = scope.atoms[each].hint
+
+    def _note(self, asked: Mapping[str, int], numbers: Mapping[str, str]) -> None:
+        """Notes what was asked for, of a call that has come to a program."""
+        for name, length in asked.items():
+            self.numbers[name] = numbers[name]
+            self._asked_at.setdefault(name, set()).add(length)
 
     def lengths(self, shapes: Mapping[str, Known]) -> dict[str, int]:
         """The open lengths of some shapes, by their names."""

@@ -34,9 +34,9 @@ from xrelay.dialects.polynomials import (
     total,
 )
 from xrelay.runtime.dimensions.operations import RELATIONS, Operation, Scaling, operation
-from xrelay.runtime.lengths import atoms_at, value_of
+from xrelay.runtime.lengths import MOST_LENGTH, atoms_at, value_of
 
-MOST = 2**31 - 1
+MOST = MOST_LENGTH
 """The greatest value of a symbol."""
 USUAL = 37
 """The length that a dimension is compiled at of which nothing is known: other numbers of models are hardly ever the same."""

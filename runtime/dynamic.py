@@ -29,6 +29,7 @@ from xrelay.runtime.arguments import few, path_argument
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Binding
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts, computed_apart, layouts_of
+from xrelay.runtime.lengths import MOST_LENGTH
 from xrelay.runtime.memory import arrays_by_name, require_types
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
@@ -438,6 +439,8 @@ class DynamicModel:
         except BaseException as error:
             with self._lock:
                 self._programs.pop(key, None)
+            if isinstance(error, DiagnosticException):
+                self._add_lengths(error, shapes)
             future.set_exception(error)
             raise
         future.set_result(found)
@@ -445,6 +448,21 @@ class DynamicModel:
             if not found.serves_others or len(self._programs) > MOST_LENGTHS:
                 self._forget(key)
         return found
+
+    def _add_lengths(self, error: DiagnosticException, shapes: Sequence[Known]) -> None:
+        """Adds to a message for which lengths the model makes no sense."""
+        if isinstance(error, UnknownDimensions) or len(error.args) != 1:
+            return
+        lengths = {
+            name: length
+            for spec, shape in zip(self.signature.inputs, shapes, strict=True)
+            if not isinstance(shape, InputValue)
+            for axis, length in enumerate(shape)
+            if (name := spec.length_name(axis)) is not None
+        }
+        if lengths:
+            told = few(f"{name} = {length}" for name, length in lengths.items())
+            error.args = (f"{error.args[0]} (for {told})",)
 
     def _named(self, shapes: Sequence[Known]) -> dict[str, Known]:
         return {spec.name: shape for spec, shape in zip(self.signature.inputs, shapes, strict=True)}
@@ -539,8 +557,9 @@ class DynamicModel:
                             f"'{dim}' is {known} in input '{first}' and {length} in input '{spec.name}', "
                             "expected one length"
                         )
-                    least, most = self._ranges.get(dim, (0, length))
-                    if not least <= length <= most:
-                        raise ModelError(
-                            f"'{dim}' is {length} in input '{spec.name}', expected {least} to {most}"
-                        )
+                least, most = self._ranges.get(str(dim), (0, MOST_LENGTH))
+                if not isinstance(dim, int) and not least <= length <= most:
+                    what = f"'{dim}'" if dim else f"dimension {axis}"
+                    raise ModelError(
+                        f"{what} is {length} in input '{spec.name}', expected {least} to {most}"
+                    )

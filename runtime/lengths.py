@@ -24,6 +24,10 @@ Polynomial: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
 """A sum of products of atoms, by number, each with its factor."""
 
 
+MOST_LENGTH = 2**31 - 1
+"""The greatest length of a dimension that is found out when a program is called."""
+
+
 @dataclass(frozen=True)
 class OpenLengths:
     """What a program for many lengths knows about them."""

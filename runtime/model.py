@@ -274,7 +274,10 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
         if array.dtype != spec.dtype or array.shape != spec.shape:
             found = f"{array.dtype}{list(array.shape)}"
             raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
-    return [contiguous(array) for array in arrays]
+    try:
+        return [contiguous(array) for array in arrays]
+    except MemoryError as error:
+        raise ModelError(f"there is no memory for copies of inputs: {error}") from error
 
 
 def symbol_name(text: str) -> str:

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
 import pytest
 from onnx import parser
+from onnx_models import model_of
 
 import xrelay
+from xrelay import OnnxImportError
 from xrelay.dialects.length_scope import Pinned, Scope
 from xrelay.dialects.lengths import symbol
 from xrelay.many_lengths import open_lengths
@@ -105,3 +108,97 @@ def test_numbers_that_an_operator_asks_for_while_it_is_made() -> None:
     for k in (2, 5, 16):
         a = np.arange(k, dtype=np.float32)
         np.testing.assert_array_equal(compiled.run({"a": a})["o"], np.pad(a, (0, 16 - k)))
+
+
+def programs_of(text: str, *shapes: tuple[int, ...]) -> list[object]:
+    """The conditions of the programs of a model with an input x, which was called with some shapes, in their order."""
+    model = xrelay.compile(model_of(text), cache=False)
+    assert isinstance(model, DynamicModel)
+    for shape in shapes:
+        try:
+            model.run({"x": np.ones(shape, np.float32)})
+        except OnnxImportError as error:
+            assert 0 in shape, error
+    return list(dict.fromkeys(each.conditions for each in model.specialisations))
+
+
+POOL = """pool (float[batch, 3, h, w] x) => (float[batch, 3, p, q] y) {
+    y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1> (x)
+}"""
+
+
+@pytest.mark.parametrize("first", [(2, 2), (2, 4), (4, 2)])
+def test_short_lengths_in_the_first_call(first: tuple[int, int]) -> None:
+    """What asks for the number of a length that is less than a window does not do so for others."""
+    sizes = (first, (9, 9), (8, 12), (33, 20))
+    alone, many = programs_of(POOL, *((2, 3, *size) for size in sizes))
+    assert "h == 2" in cast(Any, alone) or "w == 2" in cast(Any, alone)
+    assert not any("==" in condition for condition in cast(Any, many))
+
+
+def test_calls_that_are_refused_decide_nothing() -> None:
+    text = """best (float[batch, n] x) => (float[batch, 3] y, int64[batch, 3] i) {
+        k = Constant <value_ints = [3]> ()
+        y, i = TopK(x, k)
+    }"""
+    assert len(programs_of(text, (2, 0), (2, 5), (3, 9), (1, 12), (7, 5))) == 1
+
+
+def test_numbers_that_are_asked_for_at_several_lengths() -> None:
+    """They are numbers from then on: nothing is compiled in vain for each further one."""
+    text = """spectra (float[batch, n, 1] x) => (float[batch, n, 2] y) { y = DFT <axis = 1> (x) }"""
+    stages: list[str] = []
+    model = xrelay.compile(model_of(text), cache=False, progress=stages.append)
+    assert isinstance(model, DynamicModel)
+    reads = [stages.count("read the model")]
+    for n in (8, 9, 10, 11):
+        model.run({"x": np.ones((2, n, 1), np.float32)})
+        reads.append(stages.count("read the model"))
+    assert [b - a for a, b in pairwise(reads)] == [2, 2, 1, 1]
+
+
+def test_messages_name_the_lengths() -> None:
+    text = """last (float[batch, seq, 8] x) => (float[batch, 8] y) {
+        last = Constant <value_int = -1> ()
+        y = Gather <axis = 1> (x, last)
+    }"""
+    model = xrelay.compile(model_of(text), cache=False)
+    with pytest.raises(OnnxImportError, match=r"accepted range is \[0, -1\] \(for batch = 2, seq = 0\)$"):  # fmt: skip
+        model.run({"x": np.ones((2, 0, 8), np.float32)})
+
+
+def test_lengths_beyond_all_programs() -> None:
+    model = xrelay.compile(parser.parse_model(PRODUCTS), cache=False)
+    assert isinstance(model, DynamicModel)
+    x = np.broadcast_to(np.float32(1), (2**31, 6))
+    with pytest.raises(
+        xrelay.ModelError, match="'batch' is 2147483648 in input 'x', expected 0 to 2147483647"
+    ):
+        model.run({"x": x})
+    assert not model.specialisations
+
+
+def test_places_of_a_table() -> None:
+    """Tables of positions end; beyond, indices would count from the start again."""
+    text = """places (float[batch, seq] x) => (float[batch, seq] y) {
+        first = Constant <value_int = 0> ()
+        step = Constant <value_int = 1> ()
+        one = Shape <start = 1, end = 2> (x)
+        last = Squeeze(one)
+        places = Range(first, last, step)
+        row = Constant <value_ints = [0]> ()
+        both = Unsqueeze(places, row)
+        p = Gather(table, both)
+        y = Add(x, p)
+    }"""
+    model = xrelay.compile(model_of(text, table=(8,)), cache=False)
+    assert isinstance(model, DynamicModel)
+    for seq in (12, 5, 8, 0, 12, 9):
+        x = np.ones((2, seq), np.float32)
+        if seq > 8:
+            with pytest.raises(OnnxImportError, match=r"accepted range is \[-8, 7\]"):
+                model.run({"x": x})
+        else:
+            assert model.run({"x": x})["y"].shape == (2, seq)
+    (conditions,) = {each.conditions for each in model.specialisations}
+    assert conditions is not None and "0 <= seq <= 8" in conditions

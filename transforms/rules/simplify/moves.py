@@ -122,7 +122,7 @@ def whole_slice(op: StridedSliceOp, emit: Emitter) -> SSAValue | None:
     same = same_shape(shape_of(op.data), shape_of(op.result))
     if not same or not has_static_type(op.data):
         return None
-    whole = all(taken.start == 0 and taken.step == 1 for taken in op.slices)
+    whole = all(certainly(taken.start, 0) and taken.step == 1 for taken in op.slices)
     return op.data if whole else None
 
 
