@@ -15,14 +15,7 @@ or more that these have.
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from xrelay.dialects.polynomials import (
-    Atom,
-    Bounds,
-    Polynomial,
-    bounds_of,
-    operation_bounds,
-    settled,
-)
+from xrelay.dialects.polynomials import Atom, Bounds, Polynomial, bounds_of, settled
 
 
 class EmptyLengths:
@@ -104,7 +97,7 @@ class EmptyLengths:
         found = self._bounds.get(number)
         if found is None:
             left, right = self.bounds(atom.left), self.bounds(atom.right)
-            found = self._bounds[number] = operation_bounds(atom.operation, left, right)
+            found = self._bounds[number] = atom.bounds_by(left, right)
         return found
 
     def relies_on(self, value: Polynomial, relation: str, *, as_data: bool = False) -> None:

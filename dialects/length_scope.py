@@ -11,14 +11,14 @@ where it meets another length.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from math import gcd, inf, prod
 
 from xrelay.dialects.empty_lengths import EmptyLengths
 from xrelay.dialects.polynomials import (
+    RELATIONS,
     Atom,
     Bounds,
     Polynomial,
@@ -26,22 +26,35 @@ from xrelay.dialects.polynomials import (
     core_of,
     difference,
     number,
-    operation_bounds,
     quotient_bounds,
     settled,
     split,
     times,
     total,
 )
-from xrelay.runtime.dimensions.operations import RELATIONS, Operation, Scaling, operation
-from xrelay.runtime.lengths import MOST_LENGTH, atoms_at, value_of
+from xrelay.dialects.scaling import Scaling
 
-MOST = MOST_LENGTH
+MOST = 2**31 - 1
 """The greatest value of a symbol."""
 USUAL = 37
 """The length that a dimension is compiled at of which nothing is known: other numbers of models are hardly ever the same."""
 LIKELY = 32
 """Choices are made for lengths of so much at least: a program serves long ones as well as short ones, and these take time."""
+
+
+def _div(lhs: float, rhs: float) -> float:
+    return lhs // rhs
+
+
+def _min(lhs: float, rhs: float) -> float:
+    return min(lhs, rhs)
+
+
+def _max(lhs: float, rhs: float) -> float:
+    return max(lhs, rhs)
+
+
+OPERATIONS: dict[str, Callable[[float, float], float]] = {"div": _div, "min": _min, "max": _max}
 
 
 class Pinned(Exception):
@@ -77,6 +90,8 @@ class Scope:
     """What symbols are between, where that was stated."""
     empty: EmptyLengths = field(init=False)
     """Which symbols may be 0."""
+    scalings: dict[str, Scaling] = field(default_factory=dict[str, Scaling])
+    """Those of atoms, by their names."""
     pinned: set[int] = field(default_factory=set[int])
     """The symbols that have to be numbers."""
     asked: set[int] = field(default_factory=set[int])
@@ -200,8 +215,10 @@ class Scope:
 
     def scaled(self, value: Polynomial, scaling: Scaling) -> Polynomial:
         """A length, which is not negative, times a number with a fraction."""
-        symbols = self.symbols_in(value)
-        return self._atom(scaling.name, value, ()) if symbols else number(scaling(self.hint(value)))
+        if not self.symbols_in(value):
+            return number(scaling(self.hint(value)))
+        self.scalings[scaling.name] = scaling
+        return self._atom(scaling.name, value, ())
 
     def _within(self, operation: str, value: Polynomial) -> set[Polynomial]:
         """What a value is the smallest or the largest of, where it is such an atom."""
@@ -232,12 +249,12 @@ class Scope:
         return (((place,), 1),)
 
     def _made(self, operation: str, left: Polynomial, right: Polynomial) -> Atom:
-        bounds = operation_bounds(operation, self.bounds(left), self.bounds(right))
-        code = _code_of(operation)
-        hint = code(self.hint(left), self.hint(right))
-        likely = code(self.likely(left), max(self.likely(right), 1))
+        code = OPERATIONS.get(operation) or self.scalings[operation]
+        hint = int(code(self.hint(left), self.hint(right)))
+        likely = int(code(self.likely(left), max(self.likely(right), 1)))
         symbols = self.symbols_in(left) | self.symbols_in(right)
-        return Atom(operation, left, right, hint, likely, bounds, symbols)
+        made = Atom(operation, left, right, hint, likely, (0, 0), symbols, code)
+        return replace(made, bounds=made.bounds_by(self.bounds(left), self.bounds(right)))
 
     # -- decisions --------------------------------------------------------------------------------
 
@@ -320,7 +337,7 @@ class Scope:
             left, right = number_of(atom.left), number_of(atom.right)
             if atom.operation == "div" and right <= 0:
                 return None
-            numbers[each] = _code_of(atom.operation)(left, right)
+            numbers[each] = int(atom.code(left, right))
         return number_of(value)
 
     def _without_common_factors(self, value: Polynomial) -> Polynomial:
@@ -373,10 +390,19 @@ class Scope:
         empty = frozenset(i for i, length in enumerate(self._lengths) if length == 0)
         if not empty:
             return empty
-        computed = ((each.operation, each.left, each.right) for each in self.atoms)
-        values = atoms_at(islice(computed, len(self.symbols), None), self._lengths)
+        values = list(self._lengths)
+
+        def value_of(polynomial: Polynomial) -> int:
+            return sum(
+                factor * prod(values[each] for each in atoms) for atoms, factor in polynomial
+            )
+
+        for atom in self.atoms[len(values) :]:
+            left, right = value_of(atom.left), value_of(atom.right)
+            by_none = atom.operation == "div" and right <= 0  # In kernels that do not run.
+            values.append(0 if by_none else int(atom.code(left, right)))
         serves = all(
-            RELATIONS[each.relation](value_of(each.value, values), 0) for each in self.conditions()
+            RELATIONS[each.relation](value_of(each.value), 0) for each in self.conditions()
         )
         return frozenset() if serves else empty
 
@@ -439,9 +465,8 @@ class Scope:
         if depth == 0:
             return "…"
         left, right = (self.text(each, depth - 1) for each in (atom.left, atom.right))
-        scaling = Scaling.of(atom.operation)
-        if scaling is not None:
-            return scaling.text(f"({left})" if " " in left else left)
+        if atom.operation in self.scalings:
+            return self.scalings[atom.operation].text(f"({left})" if " " in left else left)
         if atom.operation != "div":
             return f"{atom.operation}({left}, {right})"
         if " " in left or left.startswith("-"):
@@ -449,12 +474,6 @@ class Scope:
         if not right.isalnum():
             right = f"({right})"
         return f"{left}//{right}" if is_alone else f"({left}//{right})"
-
-
-def _code_of(name: str) -> Operation:
-    code = operation(name)
-    assert code is not None, name
-    return code
 
 
 def _signed(value: Polynomial, relation: str) -> Guard:

@@ -30,6 +30,7 @@ from xdsl.printer import Printer
 
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.polynomials import (
+    RELATIONS,
     Polynomial,
     difference,
     multiplied,
@@ -38,7 +39,7 @@ from xrelay.dialects.polynomials import (
     times,
     total,
 )
-from xrelay.runtime.dimensions.operations import RELATIONS, Scaling
+from xrelay.dialects.scaling import Scaling
 
 MOST_TERMS = 64
 MOST_FACTOR = 2**62

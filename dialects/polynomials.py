@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, inf
+from operator import eq, ge, gt, le, lt, ne
 from typing import TypeAlias
-
-from xrelay.runtime.dimensions.operations import MOST_NUMBER, RELATIONS, Scaling
 
 Monomial: TypeAlias = tuple[int, ...]
 """A product of atoms, by their numbers in ascending order; nothing is 1."""
@@ -15,8 +14,16 @@ Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
 Bounds: TypeAlias = tuple[float, float]
 """The least and the greatest value: whole numbers, or infinite."""
 
+RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
+
 MOST_KNOWN = 1 << 14
 """Of results that are kept: a program asks for the same ones again and again."""
+
+
+def _none(left: float, right: float) -> float:
+    raise AssertionError("a symbol is computed from nothing")
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,14 @@ class Atom:
     bounds: Bounds
     """What it is between where no symbol is 0."""
     symbols: frozenset[int]
+    code: Callable[[float, float], float] = _none
+    """What computes it from numbers, where it is no symbol."""
+
+    def bounds_by(self, left: Bounds, right: Bounds) -> Bounds:
+        """What an atom that is no symbol is between, by the bounds of its sides."""
+        if self.operation == "div":
+            return quotient_bounds(left, right)
+        return self.code(left[0], right[0]), self.code(left[1], right[1])
 
 
 def product_bounds(lhs: Bounds, rhs: Bounds) -> Bounds:
@@ -85,19 +100,6 @@ def settled(bounds: Bounds, relation: str) -> bool | None:
     if relation in ("==", "!="):
         return relation == "!=" if low > 0 or high < 0 else None
     return compare(low, 0) if compare(low, 0) == compare(high, 0) else None
-
-
-def operation_bounds(operation: str, left: Bounds, right: Bounds) -> Bounds:
-    """The bounds of an atom that is no symbol, by those of its sides."""
-    if operation == "div":
-        return quotient_bounds(left, right)
-    if operation in ("min", "max"):
-        extreme = min if operation == "min" else max
-        return extreme(left[0], right[0]), extreme(left[1], right[1])
-    scaling = Scaling.of(operation)
-    assert scaling is not None, operation
-    low, high = (min(max(end, 0), MOST_NUMBER) for end in left)
-    return scaling(int(low)), scaling(int(high)) if left[1] < inf else inf
 
 
 def core_of(value: Polynomial) -> tuple[Polynomial, int, int]:

@@ -13,17 +13,21 @@ lengths for which they hold: its code reads what depends on the lengths from a t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import prod
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeAlias, cast
 
-from xrelay.runtime.dimensions.operations import MOST_NUMBER, RELATIONS, operation
+from xrelay.runtime.dimensions.operations import MOST_NUMBER, operation
 
 Polynomial: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
 """A sum of products of atoms, by number, each with its factor."""
 
 
+RELATIONS: Mapping[str, Callable[[int, int], bool]] = {
+    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
 MOST_LENGTH = 2**31 - 1
 """The greatest length of a dimension that is found out when a program is called."""
 

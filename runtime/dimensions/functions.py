@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xrelay.runtime.dimensions.interface import OpenDimension, OpenInterface, lengths_of
-from xrelay.runtime.dimensions.operations import MOST_NUMBER, Scaling
+from xrelay.runtime.dimensions.operations import MOST_NUMBER, Scaling, scaling_of
 from xrelay.runtime.lengths import OpenLengths, Polynomial
 from xrelay.runtime.signature import Signature
 
@@ -149,7 +149,7 @@ class _Arithmetic:
 
     def atom(self, operation: str, left: str, right: str) -> str:
         """A quotient, rounded down, 0 for a divisor of 0, a minimum or maximum, or what a scaling makes of a length."""
-        scaling = Scaling.of(operation)
+        scaling = scaling_of(operation)
         if scaling is not None:
             return self.scaled(scaling, left)
         if operation != "div":

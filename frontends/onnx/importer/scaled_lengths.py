@@ -15,6 +15,7 @@ import numpy as np
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.lengths import is_open, pin_here
 from xrelay.dialects.lengths import scaled as scaled_length
+from xrelay.dialects.scaling import Scaling
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor import binary, unary
 from xrelay.frontends.onnx.importer.shape_arithmetic import (
@@ -25,7 +26,6 @@ from xrelay.frontends.onnx.importer.shape_arithmetic import (
 )
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import known_array
-from xrelay.runtime.dimensions.operations import Scaling
 
 LEAST_PART = 1024
 """Factors are multiples of one part in so many, or the nearest numbers of their type."""

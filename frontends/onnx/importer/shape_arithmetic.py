@@ -15,15 +15,16 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.dialects.lengths import LengthsAttr, equal_as_data, is_open, larger, smaller
+from xrelay.dialects.lengths import LengthsAttr, certainly, equal_as_data, is_open, larger, smaller
 from xrelay.dialects.shapes import is_integer_type, is_tensor_type
-from xrelay.dialects.tensor import binary, indexing, reshape, transform, unary
+from xrelay.dialects.tensor import binary, creation, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reductions
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.constants import known_array
 
 
 def _quotient(lhs: int, rhs: int) -> int:
@@ -70,6 +71,11 @@ ROUNDED_DOWN = (binary.FloorDivideOp, binary.FloorModOp)
 """Those of them that are rounded down, not towards zero, where what is divided is negative."""
 EXACT: dict[Attribute, int] = {f32: 2**24, f64: 2**53}
 """Up to which number a type has all whole ones."""
+PASSING_ON = frozenset(
+    f"relay.{name}"
+    for name in ("reshape", "squeeze", "expand_dims", "broadcast_to", "transpose", "cast")
+)
+"""The names of operators whose results are the numbers of their operand, in another shape."""
 REDUCTIONS: dict[type[RelayOp], Callable[[Any, Any], Any]] = {
     reductions.ProdOp: mul,
     reductions.SumOp: add,
@@ -98,6 +104,24 @@ def lengths_of(op: object) -> Array | None:
     if not isinstance(op, ConstantOp) or not isinstance(op.value, LengthsAttr):
         return None
     return number_array(op.value.data, op.result.type.get_shape())
+
+
+def ends_of_range(value: SSAValue) -> tuple[int, int] | None:
+    """The first number of a range of lengths, in any shape, and that behind its last one; None for what is no such range."""
+    op = value.owner
+    while isinstance(op, RelayOp) and op.name in PASSING_ON:
+        op = op.operands[0].owner
+    if not isinstance(op, creation.ArangeOp):
+        return None
+    ends: list[int] = []
+    for each in op.operands:
+        numbers = lengths_of(each.owner)
+        numbers = known_array(each) if numbers is None else numbers
+        if numbers is None or numbers.size != 1:
+            return None
+        ends.append(cast(int, numbers.reshape(-1)[0]))
+    start, stop, step = ends
+    return (start, stop) if certainly(step, 1) else None
 
 
 def numbers_of(op: object) -> Array | None:

@@ -12,7 +12,7 @@ import pytest
 from cases.open_lengths import CASES as USUAL
 from onnx import ModelProto, numpy_helper
 from onnx_models import model_of
-from open_code import at_shapes, check, inputs_at, open_code
+from open_shapes.code import at_shapes, check, inputs_at, open_code
 
 import xrelay
 from xrelay.interpreters.arrays import Array

@@ -9,7 +9,7 @@ from cases.open_lengths import BYTES, CASES, DEPTHS, TRANSPOSED_BYTES
 from onnx import ModelProto, numpy_helper
 from onnx_models import model_of
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument
-from open_code import check, inputs_at, open_code
+from open_shapes.code import check, inputs_at, open_code
 
 import xrelay
 from xrelay.options import CompileOptions

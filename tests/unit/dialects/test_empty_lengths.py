@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from open_numbers import RELATIONS, built, program
+from open_shapes.numbers import RELATIONS, built, program
 
 from xrelay.dialects.length_scope import Guard, Pinned, Scope
 from xrelay.dialects.lengths import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from open_numbers import RELATIONS, built, program
+from open_shapes.numbers import RELATIONS, built, program
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32
 
 from xrelay.dialects.length_scope import Guard, Pinned, Scope

@@ -87,7 +87,7 @@ def test_the_text_of_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     text = capsys.readouterr().out
     assert "inputs: 'x' float32[batch, seq, 24]" in text
     assert "one program for many lengths; figures are those at batch = 37, seq = 38" in text
-    assert "serves 1 <= batch <= 2147483647" in text
+    assert "serves 0 <= batch <= 2147483647" in text
     assert "96*batch*seq" in text
     assert "float32[" in text
     assert "which the greatest lengths need" not in text
@@ -150,7 +150,7 @@ def test_programs_of_the_dialect(tmp_path: Path, capsys: pytest.CaptureFixture[s
     )
     assert main(["explain", str(path), "--memory"]) == 0
     text = capsys.readouterr().out
-    assert "serves 1 <= x.0 <= 2147483647" in text
+    assert "serves 0 <= x.0 <= 2147483647" in text
     assert "32*x.0" in text
 
 

@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 from math import prod
-from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleOp
-from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, FloorModOp, LessOp
-from xrelay.dialects.tensor.creation import ArangeOp
 from xrelay.dialects.tensor.indexing import (
     GatherNDOp,
     GatherOp,
@@ -21,15 +18,14 @@ from xrelay.dialects.tensor.indexing import (
     ScatterOp,
     TakeOp,
 )
-from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths, lengths_of, number_array
+from xrelay.frontends.onnx.importer.shape_arithmetic import ends_of_range, has_lengths, number_array
 from xrelay.frontends.onnx.importer.sizes import require_table
-from xrelay.interpreters.constants import known_array
 
 
 def from_start(node: Node, indices: SSAValue, length: int | Sequence[int]) -> SSAValue:
@@ -227,30 +223,12 @@ def gather(node: Node) -> SSAValue:
     shape = node.shape_of(data)
     length = shape[normalize_axis(axis, len(shape))]
     require_range(node, 1, "indices", -length, length - 1)
-    ends = _ends_of_range(node.input(1))
+    ends = ends_of_range(node.input(1))
     if ends is not None and (ends[0] < -length or ends[1] > length):
         raise OnnxImportError(
             f"input 1 ('indices') has the numbers from {ends[0]} to {ends[1] - 1}, accepted range is [{-length}, {length - 1}]"
         )
     return node.emit(TakeOp(data, node.input(1), axis=axis, mode="wrap"))
-
-
-def _ends_of_range(value: SSAValue) -> tuple[int, int] | None:
-    """The first number of a range of lengths, in any shape, and that behind its last one; None for what is no such range."""
-    op = value.owner
-    while isinstance(op, (ReshapeFamilyOp, ExpandDimsOp, BroadcastToOp, TransposeOp, CastOp)):
-        op = op.operands[0].owner
-    if not isinstance(op, ArangeOp):
-        return None
-    ends: list[int] = []
-    for each in op.operands:
-        numbers = lengths_of(each.owner)
-        numbers = known_array(each) if numbers is None else numbers
-        if numbers is None or numbers.size != 1:
-            return None
-        ends.append(cast(int, numbers.reshape(-1)[0]))
-    start, stop, step = ends
-    return (start, stop) if certainly(step, 1) else None
 
 
 CONVERTERS: ConverterTable = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, parser
 from onnx.reference import ReferenceEvaluator
-from open_numbers import program
+from open_shapes.numbers import program
 from xdsl.dialects.builtin import TensorType, f32, i1, i8, i32, i64
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, SSAValue, TypeAttribute

@@ -1,0 +1,1 @@
+"""Programs for many lengths: their code, and what they know about lengths."""
