@@ -71,9 +71,9 @@ def _fraction(
     exact = 1 / Fraction(factor) if divides else Fraction(factor)
     near = exact.limit_denominator(LEAST_PART)
     over, under = near.as_integer_ratio()
-    exactly = 2 ** (np.finfo(dtype).nmant + 1) // over
-    if near == exact and not divides and exactly >= MOST_SCALED:
-        return over, under, exactly  # Products are exact as long as they have few digits.
+    digits = 2 ** (np.finfo(dtype).nmant + 1)
+    if near == exact and not divides and digits // over >= MOST_SCALED:
+        return over, under, digits // over  # Products are exact as long as they have few digits.
     lengths = np.arange(1, MOST_SCALED + 1)
     numbers, number = lengths.astype(dtype), np.dtype(dtype).type(factor)
     with np.errstate(over="ignore"):

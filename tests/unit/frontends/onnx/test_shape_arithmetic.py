@@ -389,7 +389,7 @@ def test_numbers_that_just_fit(number: int, type_: TypeAttribute) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("factor", [0.5, 0.7, 1 / 3, 1.3, 2.0, 7.77])
+@pytest.mark.parametrize("factor", [1e-5, 0.5, 0.7, 1 / 3, 1.3, 2.0, 7.77])
 @pytest.mark.parametrize(("divides", "upwards"), [(False, False), (True, False), (False, True)])
 def test_scaled_lengths(dtype: type, factor: float, divides: bool, upwards: bool) -> None:
     """Wherever the conditions hold, a product is what floating-point arithmetic gives."""
