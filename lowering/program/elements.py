@@ -18,12 +18,13 @@ from xrelay.dialects.lengths import is_open, pin_here, polynomial, scope_of
 from xrelay.dialects.polynomials import Polynomial, split
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
 from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.tensor.random import DistributionOp
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.lowering.emit.group import Group
 from xrelay.lowering.program.registry import RULES
 
-CHOOSING = (ConcatenateOp, QnnConcatenateOp, TupleOp, TupleGetItemOp)
-"""Operators that read elements only of the operands that have any."""
+SERVES_NONE = (ConcatenateOp, QnnConcatenateOp, TupleOp, TupleGetItemOp, DistributionOp)
+"""Operators whose code serves tensors without elements: it reads and writes those that there are."""
 
 
 @contextmanager
@@ -62,7 +63,7 @@ def _lengths(types: Iterable[Attribute]) -> Iterable[int]:
 
 def _require_elements(scope: Scope, op: Operation, results: Attribute) -> None:
     """Makes a condition of it that there are the elements that an operator reads for results that are not empty."""
-    if isinstance(op, CHOOSING) or not op.results:
+    if isinstance(op, SERVES_NONE) or not op.results:
         return
     read = [length for each in op.operands for length in _may_be_0(scope, each.type)]
     if type(op) in RULES:

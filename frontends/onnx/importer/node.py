@@ -471,6 +471,11 @@ class Node:
         """A new constant."""
         return self._builder.constant(array, self.label)
 
+    def computed(self, value: SSAValue) -> SSAValue:
+        """A value as a constant where it depends on constants alone: a table that lengths known only later do not decide."""
+        array = self.known_value(value)
+        return value if array is None else self.constant(array)
+
     def scalar(self, number: float, like: SSAValue) -> SSAValue:
         """A scalar with the dtype of another value: a constant, or a length, which may be known when the program runs only."""
         dtype = self.element_dtype(like)

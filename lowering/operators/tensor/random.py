@@ -12,6 +12,7 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import IntegerType, f32, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.tensor import random
 from xrelay.dialects.tensor.random import BLOCK, PARITY, ROTATIONS, ROUNDS
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -118,7 +119,7 @@ class Generator:
     def _make_room(self, count: int) -> None:
         b, zero = self.b, self.number(0)
         # Both are unsigned; numbers of more words are refused elsewhere, by the memory they take.
-        fits = b.compare_integers(self.words[7], "ult", self.number(2**64 - 1 - count))
+        fits = b.compare_integers(self.words[7], "ult", self.number(-1 - count))
         full = self.path_is_full()
         self.schedule = self._schedule()
         fresh = self.encrypted([self.number(-1)] * 4)
@@ -131,13 +132,14 @@ class Generator:
 
     def next_key(self, count: int) -> list[SSAValue]:
         """The key after `count` words."""
-        used = self.number(-(-count // BLOCK) * BLOCK)
+        used = self.number((count + BLOCK - 1) // BLOCK * BLOCK)
         return [*self.words[:6], self.number(0), self.add(self.words[7], used), *self.words[8:]]
 
     def blocks(self, count: int, write: Callable[[Index, SSAValue], None]) -> None:
         """Hands `count` words with their offsets to `write`; the threads share the blocks."""
         b = self.b
-        whole, rest = divmod(count, BLOCK)
+        whole = count // BLOCK
+        rest = count - BLOCK * whole
 
         def block(indices: tuple[Index, ...]) -> None:
             (i,) = indices
@@ -146,15 +148,20 @@ class Generator:
                 write(b.add(b.mul(i, BLOCK), j), word)
 
         self.ctx.tasks((whole,), block)
-        if rest:
-            *others, last = self.words[4:8]
+        if certainly(rest, 0):
+            return
+        *others, last = self.words[4:8]
 
-            def remainder(_: tuple[Index, ...]) -> None:
-                moved = self.add(last, self.number(BLOCK * whole))
-                for j, word in enumerate(self.encrypted([*others, moved])[:rest]):
+        def remainder(_: tuple[Index, ...]) -> None:
+            moved = self.add(last, self.number(BLOCK * whole))
+            for j, word in enumerate(self.encrypted([*others, moved])[: BLOCK - 1]):
+                if is_open(rest):
+                    with b.when(b.compare_index(j, "slt", rest)):
+                        write(BLOCK * whole + j, word)
+                elif j < rest:
                     write(BLOCK * whole + j, word)
 
-            self.ctx.tasks((1,), remainder)
+        self.ctx.tasks((1,), remainder)
 
 
 def _write_key(ctx: KernelContext, words: Sequence[SSAValue], sink: Sink) -> None:

@@ -13,6 +13,7 @@ from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 from onnx_models import model_of
 
 import xrelay
+from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.interpreters.arrays import Array
 from xrelay.runtime.dynamic import DynamicModel
 
@@ -137,6 +138,49 @@ CASES: dict[str, Case] = {
             {},
             sizes("b h w", (2, 20, 30), (1, 2, 8), (2, 2, 2), (3, 8, 4)),
             *(18, {}),
+        ),
+        "nearest elements": (
+            """(float[b, 2, h, w] x) => (float[b, 2, p, q] y, float[b, 2, r, s] z, float[m, 2, h, w] a, float[b, 2, t, u] f) {
+                scales = Constant <value_floats = [1.0, 1.0, 0.5, 1.5]> ()
+                fit = Constant <value_ints = [9, 12]> ()
+                half = Constant <value_floats = [1.5]> ()
+                y = Resize <coordinate_transformation_mode = "half_pixel_symmetric"> (x, , scales)
+                z = Resize <keep_aspect_ratio_policy = "not_larger", nearest_mode = "floor", axes = [2, 3]> (x, , , fit)
+                a = Resize <nearest_mode = "ceil", axes = [0]> (x, , half)
+                f = Resize <keep_aspect_ratio_policy = "not_larger", coordinate_transformation_mode = "tf_half_pixel_for_nn",
+                            nearest_mode = "round_prefer_ceil", axes = [2, 3]> (x, , , fit)
+            }""",
+            {},
+            sizes("b h w", (2, 20, 24), (3, 18, 24), (2, 40, 50), (4, 9, 11), (7, 30, 33)),
+            *(18, {}),
+        ),
+        "spectra": (
+            """(float[b, n, k, 1] x, float[m] l) => (float[b, n, k, 2] y, float[b, p, k, 2] z, float[b, n, k, 2] r, float[b, m, k, 2] s) {
+                axis = Constant <value_int = 1> ()
+                y = DFT (x, , axis)
+                z = DFT <onesided = 1> (x, , axis)
+                r = DFT <inverse = 1> (y, , axis)
+                shape = Shape (l)
+                length = Squeeze (shape)
+                s = DFT (x, length, axis)
+            }""",
+            {},
+            sizes(
+                "b n k m", (2, 16, 3, 9), (3, 7, 1, 8), (1, 1, 5, 3), (2, 33, 2, 40), (4, 6, 6, 6)
+            ),
+            *(20, {}),
+        ),
+        "windows": (
+            """(float[n] x) => (float[n] y, float[n] z, float[n] u) {
+                size = Shape (x)
+                number = Squeeze (size)
+                y = HannWindow (number)
+                z = HammingWindow <periodic = 0> (number)
+                u = BlackmanWindow (number)
+            }""",
+            {},
+            sizes("n", (16,), (7,), (2,), (400,)),
+            *(17, {}),
         ),
         "einsum": (
             """(float[b, s, 6] x, float[b, t, 6] k) => (float[b, s, t] y, float[b, s, 4] z) {
@@ -505,6 +549,66 @@ def check(case: Case) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_one_program_serves_all_lengths(name: str) -> None:
     check(CASES[name])
+
+
+FOLDED = """(float[b, c, l] x, float[1, 1, h, w] like) => (float[b, p, q, r] y) {{
+    shape = Shape <start = 2> (like)
+    block = Constant <value_ints = [2, 3]> ()
+    y = Col2Im {} (x, shape, block)
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("attributes", "steps", "pads"),
+    [("", (1, 1), (0, 0)), ("<strides = [2, 1], pads = [1, 0, 1, 2]>", (2, 1), (2, 2))],
+)
+def test_sums_of_windows(attributes: str, steps: tuple[int, int], pads: tuple[int, int]) -> None:
+    """Of images whose size is an input; the number of windows follows from it."""
+    random = np.random.default_rng(3)
+    model = at_opset(18, model_of(f"folded {FOLDED.format(attributes)}"))
+    oracle = onnxruntime.InferenceSession(model.SerializeToString())
+    compiled = xrelay.compile(model, cache=False)
+    assert isinstance(compiled, DynamicModel)
+    for batch, channels, height, width in (
+        (2, 3, 8, 9),
+        (1, 1, 2, 3),
+        (3, 5, 17, 12),
+        (2, 3, 4, 40),
+    ):
+        rows = (height + pads[0] - 2) // steps[0] + 1
+        columns = (width + pads[1] - 3) // steps[1] + 1
+        x = reals(random, {}, (batch, 6 * channels, rows * columns))
+        given = {"x": x, "like": np.zeros((1, 1, height, width), np.float32)}
+        (wanted,) = oracle.run(None, given)
+        np.testing.assert_allclose(compiled.run(given)["y"], wanted, 1e-5, 1e-5)
+    assert len({each.conditions for each in compiled.specialisations}) == 1
+    with pytest.raises(OnnxImportError, match="places in images"):
+        compiled.run({**given, "x": x[..., 1:]})
+
+
+@pytest.mark.parametrize(
+    ("node", "mean"),
+    [
+        ("RandomUniformLike <low = 2.0, high = 4.0>", 3.0),
+        ("RandomNormalLike <mean = 2.0, scale = 0.5, seed = 7.0>", 2.0),
+        ("Bernoulli", 0.25),
+    ],
+)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_random_numbers(node: str, mean: float, threads: int) -> None:
+    """Those of a program for one shape, which are the same in each run; none for no elements."""
+    model = model_of(f"random (float[n, k] x) => (float[n, k] y) {{ y = {node} (x) }}")
+    compiled = xrelay.compile(model, cache=False, threads=threads)
+    assert isinstance(compiled, DynamicModel)
+    for n, k in ((60, 70), (3, 5), (0, 4), (1, 1), (7, 6), (2, 2), (2, 3)):
+        x = np.full((n, k), 0.25, np.float32)
+        found = compiled.run({"x": x})["y"]
+        np.testing.assert_array_equal(compiled.run({"x": x})["y"], found)
+        static = xrelay.compile(model, shapes={"n": n, "k": k}, cache=False)
+        np.testing.assert_allclose(found, static.run({"x": x})["y"], 1e-6, 1e-6)
+        if n == 60:
+            assert abs(float(found.mean()) - mean) < 0.03
+    assert len({each.conditions for each in compiled.specialisations}) == 1
 
 
 @pytest.mark.parametrize("name", MICROSOFT)

@@ -56,6 +56,27 @@ func.func @keep_quotient_by_tiny(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %0 : tensor<2xf32>
 }
 
+// 42 * (1 / 7) is greater than 6 in f32.
+// CHECK-LABEL: func.func @keep_quotient_that_is_rounded
+// CHECK: relay.divide
+// CHECK: relay.divide
+// CHECK: relay.divide
+// CHECK: relay.multiply
+func.func @keep_quotient_that_is_rounded(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xi64>, tensor<2xi1>, tensor<2xf32>) {
+  %seven = relay.constant dense<7.0> : tensor<f32>
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %0 = relay.divide %x, %seven : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = relay.ceil %0 : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = relay.divide %x, %seven : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %3 = relay.subtract %2, %one : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %4 = relay.cast %3 {dtype = i64} : (tensor<2xf32>) -> tensor<2xi64>
+  %5 = relay.divide %x, %seven : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %6 = relay.less_equal %5, %one : (tensor<2xf32>, tensor<f32>) -> tensor<2xi1>
+  %7 = relay.divide %x, %seven : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %8 = relay.exp %7 : (tensor<2xf32>) -> tensor<2xf32>
+  return %1, %4, %6, %8 : tensor<2xf32>, tensor<2xi64>, tensor<2xi1>, tensor<2xf32>
+}
+
 // CHECK-LABEL: func.func @zero
 // CHECK: relay.add
 // ZERO-LABEL: func.func @zero

@@ -146,13 +146,16 @@ def test_calls_that_are_refused_decide_nothing() -> None:
 
 def test_numbers_that_are_asked_for_at_several_lengths() -> None:
     """They are numbers from then on: nothing is compiled in vain for each further one."""
-    text = """spectra (float[batch, n, 1] x) => (float[batch, n, 2] y) { y = DFT <axis = 1> (x) }"""
+    text = """fitted (float[batch, n] x) => (float[batch, 4] y) {
+        most = Constant <value_ints = [4]> ()
+        y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners", keep_aspect_ratio_policy = "not_larger", axes = [1]> (x, , , most)
+    }"""
     stages: list[str] = []
     model = xrelay.compile(model_of(text), cache=False, progress=stages.append)
     assert isinstance(model, DynamicModel)
     reads = [stages.count("read the model")]
     for n in (8, 9, 10, 11):
-        model.run({"x": np.ones((2, n, 1), np.float32)})
+        model.run({"x": np.ones((2, n), np.float32)})
         reads.append(stages.count("read the model"))
     assert [b - a for a, b in pairwise(reads)] == [2, 2, 1, 1]
 

@@ -372,10 +372,13 @@ def test_programs_of_a_file_have_their_weights_in_common(tmp_path: Path) -> None
 
 
 def test_what_was_run_is_in_the_file(tmp_path: Path) -> None:
-    """The columns of a transform are a number in each program: those that came are what the file serves."""
+    """The columns of an image that is fitted are a number in each program: those that came are what the file serves."""
     model = parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 17]>
-        spectra (float[batch, columns, 1] x) => (float[batch, q, 2] z) { z = DFT <axis = 1> (x) }"""
+        """<ir_version: 8, opset_import: ["" : 18]>
+        fitted (float[batch, columns] x) => (float[batch, q] z) {
+            most = Constant <value_ints = [4]> ()
+            z = Resize <mode = "linear", coordinate_transformation_mode = "align_corners", keep_aspect_ratio_policy = "not_larger", axes = [1]> (x, , , most)
+        }"""
     )
     found = xrelay.compile(model)
     path = tmp_path / "model.so"

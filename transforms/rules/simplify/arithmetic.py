@@ -21,6 +21,7 @@ from xrelay.dialects.tensor.unary import RsqrtOp, SqrtOp
 from xrelay.interpreters.arrays import held_elements
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.rewriting import Emitter, is_floating
+from xrelay.transforms.rules.simplify.steps import makes_steps
 
 
 def divide_by_root(op: DivideOp, emit: Emitter) -> SSAValue | None:
@@ -49,7 +50,7 @@ def divide_by_power_of_two(op: DivideOp, emit: Emitter) -> SSAValue | None:
 
 
 def divide_by_constant(op: DivideOp, emit: Emitter) -> SSAValue | None:
-    """x / c ──► x * (1 / c), with `reassociate`: the quotient is rounded twice"""
+    """x / c ──► x * (1 / c), with `reassociate`: the quotient is rounded twice, so not where it is rounded further"""
     divisor = known_array(op.rhs)
     if divisor is None or not is_floating(op.rhs) or divisor.dtype.kind != "f":
         return None
@@ -57,6 +58,8 @@ def divide_by_constant(op: DivideOp, emit: Emitter) -> SSAValue | None:
         factor = divisor.dtype.type(1) / divisor
     smallest = np.finfo(divisor.dtype).tiny
     if not np.all(np.isfinite(factor) & (abs(factor) >= smallest) & (abs(divisor) >= smallest)):
+        return None
+    if makes_steps(op.result):
         return None
     return emit(MultiplyOp(op.lhs, emit.constant(np.asarray(factor, divisor.dtype))))
 

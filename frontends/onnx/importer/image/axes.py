@@ -1,8 +1,8 @@
 """How Resize changes axes, and how it computes elements."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from xrelay.dialects.lengths import certainly
+from xrelay.dialects.lengths import certainly, is_open
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Axis:
     length: int
     target: int
     scale: float | None
-    """None for target / length, of which either is known when the program runs only, or what `ratio` says."""
+    """None where it is a quotient of lengths: target / length, or what `ratio` says."""
     ratio: tuple[int, int] | None = None
     """Two lengths whose quotient is the inverse of the scale."""
     start: float = 0.0
@@ -34,13 +34,24 @@ class Axis:
     @property
     def stays(self) -> bool:
         """Whether nothing changes, whatever the lengths are."""
-        same = self.scale in (1.0, None) and certainly(self.length, self.target) and not self.ratio
-        return same and (self.start, self.end) == (0.0, 1.0)
+        same = self.scale in (1.0, None) and certainly(self.length, self.target)
+        by_one = self.ratio is None or certainly(*self.ratio)
+        return same and by_one and (self.start, self.end) == (0.0, 1.0)
 
-    def at_numbers(self) -> tuple[int, int, float]:
-        """Length, target and scale. Those that are known when the program runs only become numbers."""
-        length, target = int(self.length), int(self.target)
+    @property
+    def varies(self) -> bool:
+        """Whether a length is known when the program runs only."""
+        return any(map(is_open, (self.length, self.target, *(self.ratio or ()))))
+
+    def at_numbers(self) -> "Axis":
+        """The axis, of which lengths that are known when the program runs only become numbers."""
+        ratio = None if self.ratio is None else (int(self.ratio[0]), int(self.ratio[1]))
+        return replace(self, length=int(self.length), target=int(self.target), ratio=ratio)
+
+    @property
+    def known_scale(self) -> float:
+        """The scale as a number."""
         if self.scale is not None:
-            return length, target, self.scale
-        under, over = map(int, self.ratio or (length, target))
-        return length, target, over / under
+            return self.scale
+        under, over = self.ratio or (self.length, self.target)
+        return over / under

@@ -4,8 +4,8 @@ Resize and Upsample.
 Images, lines and volumes of which the spatial axes are resized by their lengths become a
 `relay.image.resize*`. What these operators cannot say (scales that do not divide lengths, antialias,
 other axes) is separable: along each axis nearest elements are taken at constant indices, and others
-are products with a constant matrix of weights; weights are computed where lengths are known when the program
-runs only (`weighted.py`).
+are products with a constant matrix of weights; indices and weights are computed where lengths are known when the program
+runs only (`varying.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
-from xrelay.frontends.onnx.importer.image import weighted
+from xrelay.frontends.onnx.importer.image import varying
 from xrelay.frontends.onnx.importer.image.axes import Axis, Interpolation
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.scaled_lengths import scaled
@@ -63,9 +63,9 @@ def resize(node: Node) -> SSAValue:
             f"it has {scales.size} scales and {sizes.size} sizes, expected {len(named)} of one kind"
         )
     axes = [Axis(length, length, 1.0) for length in shape]
-    lengths = np.array([shape[axis] for axis in named])
+    lengths = [shape[axis] for axis in named]
     if sizes.size:
-        changes = _by_sizes(lengths, sizes, policy)
+        changes = _by_sizes(lengths, sizes.tolist(), policy)
     else:
         changes = [_by_scale(length, scale) for length, scale in zip(lengths, scales, strict=True)]
     for axis, change in zip(named, changes, strict=True):
@@ -88,7 +88,7 @@ def _numbers(node: Node, index: int, what: str) -> Array:
     return node.known(index, what)
 
 
-def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
+def _by_sizes(lengths: Sequence[int], sizes: Sequence[int], policy: str) -> list[Axis]:
     """The changes of axes to sizes, or to the largest or smallest of one scale that fits them."""
     if policy not in ("stretch", "not_larger", "not_smaller"):
         raise OnnxImportError(f"'keep_aspect_ratio_policy' is \"{policy}\"")
@@ -97,16 +97,11 @@ def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
     pairs = [*zip(lengths, sizes, strict=True)]
     for length, size in pairs:
         _require_size(length, size)
-    if any(is_open(number) for pair in pairs for number in pair):
-        return _by_ratio(pairs, policy)
-    pairs = [(int(length), int(size)) for length, size in pairs]
-    fitting = min if policy == "not_larger" else max
-    scale = fitting(size / length for length, size in pairs)
-    return [Axis(length, floor(length * scale + 0.5), scale) for length, _ in pairs]
+    return _by_ratio(pairs, policy)
 
 
 def _by_ratio(pairs: Sequence[tuple[int, int]], policy: str) -> list[Axis]:
-    """The same where lengths are known when the program runs only: which axis has the scale becomes a condition."""
+    """The same; which axis has the scale becomes a condition of lengths that are known when the program runs only."""
     length, size = pairs[0]
     for other, wanted in pairs[1:]:
         smaller = wanted * length < size * other
@@ -121,14 +116,9 @@ def _by_ratio(pairs: Sequence[tuple[int, int]], policy: str) -> list[Axis]:
 
 def _to_size(length: int, size: int) -> Axis:
     """An axis that gets a size, either of which may be known when the program runs only."""
-    if is_open(length) or is_open(size):
-        if not certainly(length, size):
-            _require_size(length, size)
-        return Axis(length, size, None)
-    if length == size:
-        return Axis(int(length), int(length), 1.0)
-    _require_size(length, size)
-    return Axis(int(length), int(size), int(size) / int(length))
+    if not certainly(length, size):
+        _require_size(length, size)
+    return Axis(length, size, None)
 
 
 def _require_size(length: int, size: int) -> None:
@@ -150,7 +140,7 @@ def _by_scale(length: int, scale: float) -> Axis:
         raise OnnxImportError(
             f"an axis of length {length} is scaled by {scale}, expected a finite length"
         )
-    return Axis(int(length), floor(target), float(scale))
+    return Axis(length, floor(target), float(scale))
 
 
 def resize_by_scales(node: Node) -> SSAValue:
@@ -188,12 +178,15 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
     if not changed:
         return data
     is_image = len(axes) in _OPERATORS and min(changed) > 1
-    by_ratio = any(axis.ratio for axis in axes)
+    # The operator takes a scale as a number, which ratios are not in the last place, and open ones not at all.
+    by_ratio = any(axis.ratio and (axis.varies or how.mode == "nearest") for axis in axes)
     if is_image and how.coordinates in MODES and not how.antialias and not by_ratio:
         image = axes[2:]
         # Cropping takes its places from the lengths, whatever the scales are.
         cropped = how.coordinates == CROPPING
-        scales = None if cropped or all(map(_is_whole, image)) else list(map(_scale_of, image))
+        scales = (
+            None if cropped or all(map(_is_whole, image)) else [axis.known_scale for axis in image]
+        )
         return node.emit(
             _OPERATORS[len(axes)](
                 data,
@@ -222,39 +215,32 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
 
 def _is_whole(axis: Axis) -> bool:
     """Whether the scale of an axis is that of its lengths."""
-    if axis.scale is None:
+    if axis.scale is None and axis.ratio is None:
         return True
-    if is_open(axis.length):
-        over, under = axis.scale.as_integer_ratio()
+    if axis.varies:
+        over, under = axis.known_scale.as_integer_ratio()
         return certainly(axis.length * over, axis.target * under)
-    return abs(axis.length * axis.scale - axis.target) <= 1e-6 * axis.target
-
-
-def _scale_of(axis: Axis) -> float:
-    """The scale of an axis, one of which is not that of its lengths."""
-    assert axis.scale is not None, "sizes are lengths"
-    return axis.scale
+    return abs(axis.length * axis.known_scale - axis.target) <= 1e-6 * axis.target
 
 
 def _resized_axis(
     node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
 ) -> SSAValue:
     """The data with one axis resized."""
-    varies = axis.ratio or is_open(axis.length) or is_open(axis.target)
-    # The nearest elements hang on the last bit of a place, which constants have right, and places may lie far beyond the end
-    # where the result is longer than the axis scaled.
-    is_exact = how.mode == "nearest" or axis.ratio and how.coordinates == "align_corners"
-    if varies and not is_exact:
+    # Where the result is longer than the axis scaled, places may lie further beyond the end than a matrix has rows for.
+    may_be_far = axis.ratio and how.coordinates == "align_corners"
+    if axis.varies and how.mode == "nearest":
+        return varying.nearest(node, data, position, axis, how)
+    if axis.varies and not may_be_far:
         return _resized_open_axis(node, data, position, axis, how)
-    length, target, scale = axis.at_numbers()
-    axis = replace(axis, length=length, target=target)
+    axis = axis.at_numbers()
     require_table([axis.target], f"the array of places on axis {position}")
-    places = _places(axis, scale, how.coordinates)
+    places = _places(axis, how.coordinates)
     if how.mode == "nearest":
         indices = np.clip(_ROUNDINGS[how.rounding](places), 0, axis.length - 1)
         return node.emit(TakeOp(data, node.constant(indices.astype(np.int64)), axis=position))
     _require_weights(position, axis, axis.length)
-    weights = node.constant(_weights(axis, scale, places, how).T.astype(node.element_dtype(data)))
+    weights = node.constant(_weights(axis, places, how).T.astype(node.element_dtype(data)))
     return _product(node, data, position, weights)
 
 
@@ -262,7 +248,7 @@ def _resized_open_axis(
     node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
 ) -> SSAValue:
     """The same where a length is known when the program runs only."""
-    data, weights, rows = weighted.weights(node, data, position, axis, how)
+    data, weights, rows = varying.weights(node, data, position, axis, how)
     _require_weights(position, axis, rows)
     return _product(node, data, position, cast(node, weights, node.element_type(data)))
 
@@ -291,32 +277,40 @@ _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def _places(axis: Axis, scale: float, coordinates: str) -> Array:
+def _places(axis: Axis, coordinates: str) -> Array:
     """The coordinates of the elements of the result on the axis, as ONNX's Resize defines them."""
     x = np.arange(axis.target, dtype=np.float64)
-    whole = axis.length * scale
+    length, target = axis.ratio or (axis.length, axis.target)
+    whole = axis.target if axis.ratio is None else axis.length * target / length
+    if axis.scale is not None:
+        whole = axis.length * axis.scale
+
+    def on_axis(places: Array) -> Array:
+        # Whole places are exact where the scale is a quotient of lengths.
+        return places * length / target if axis.scale is None else places / axis.scale
+
     match coordinates:
         case "asymmetric":
-            return x / scale
+            return on_axis(x)
         case "align_corners":
             return x * (axis.length - 1) / (whole - 1) if whole != 1 else 0 * x
         case "tf_half_pixel_for_nn":
-            return (x + 0.5) / scale
+            return on_axis(x + 0.5)
         case "pytorch_half_pixel" if axis.target == 1:
             return 0 * x
         case "half_pixel_symmetric":
-            return axis.length / 2 * (1 - axis.target / whole) + (x + 0.5) / scale - 0.5
+            return axis.length / 2 * (1 - axis.target / whole) + on_axis(x + 0.5) - 0.5
         case _:
-            return (x + 0.5) / scale - 0.5
+            return on_axis(x + 0.5) - 0.5
 
 
-def _weights(axis: Axis, scale: float, places: Array, how: Interpolation) -> Array:
+def _weights(axis: Axis, places: Array, how: Interpolation) -> Array:
     """
     The matrix [target, length] whose rows are the weights of the elements: a kernel around each
     place, wider by the inverse of the scale with antialias. Elements beyond the ends of the axis
     are those at its ends, or have no weight with `exclude_outside`.
     """
-    width = min(scale, 1.0) if how.antialias else 1.0
+    width = min(axis.known_scale, 1.0) if how.antialias else 1.0
     reach = 1 if how.mode == "linear" else 2
     first = floor(-reach / width) + 1
     before = np.ceil(places) - 1

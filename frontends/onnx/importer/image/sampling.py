@@ -124,24 +124,17 @@ def column_to_image(node: Node) -> SSAValue:
             padded, block, window.dilations, window.strides, strict=True
         )
     ]
-    if min(positions) < 1 or prod(positions) != count or rows % taps:
+    if any(each < 1 for each in positions) or prod(positions) != count or rows % taps:
         raise OnnxImportError(
             f"the data have the shape {list(node.shape_of(data))}, windows {block} have {positions} "
             f"places in images {image}"
         )
     channels = rows // taps
-    require_table((taps, count), "the array of places of windows")
-    indices = np.zeros((*block, *positions), np.int64)
-    for i in range(axes):
-        along = np.arange(block[i])[:, None] * window.dilations[i]
-        along = along + np.arange(positions[i]) * window.strides[i]
-        shape = [1] * 2 * axes
-        shape[i], shape[axes + i] = along.shape
-        indices = indices * padded[i] + along.reshape(shape)
+    places = _window_places(node, (block, positions), (window.dilations, window.strides), padded)
     updates = reshaped(node, data, (batch * channels, taps * count))
     updates = node.emit(TransposeOp(updates, (1, 0)))
     nothing = node.zeros((prod(padded), batch * channels), data)
-    places = node.constant(indices.reshape(1, taps * count))
+    places = reshaped(node, places, (1, taps * count))
     total = node.emit(ScatterNDOp(nothing, places, updates, "add"))
     total = reshaped(node, node.emit(TransposeOp(total, (1, 0))), (batch, channels, *padded))
     if not any(pads):
@@ -149,6 +142,34 @@ def column_to_image(node: Node) -> SSAValue:
     begin = pads[:axes]
     end = [first + length for first, length in zip(begin, image, strict=True)]
     return node.emit(StridedSliceOp(total, begin, end, axes=range(2, 2 + axes)))
+
+
+def _window_places(
+    node: Node,
+    lengths: tuple[Sequence[int], Sequence[int]],
+    steps: tuple[Sequence[int], Sequence[int]],
+    image: Sequence[int],
+) -> SSAValue:
+    """
+    Where the elements of windows lie in an image, of which they are offsets [taps, positions]: `lengths` says how many of both
+    there are on each axis, and `steps` how far apart they are.
+    """
+    taps, positions = lengths
+    if not any(map(is_open, positions)):
+        require_table((*taps, *positions), "the array of places of windows")
+    axes = len(image)
+    total: SSAValue | None = None
+    for axis in range(axes):
+        for first, counts, apart in zip((0, axes), lengths, steps, strict=True):
+            along = node.counting(counts[axis])
+            distance = apart[axis] * prod(image[axis + 1 :])
+            along = node.emit(MultiplyOp(along, node.scalar(distance, along)))
+            shape = [1] * 2 * axes
+            shape[first + axis] = counts[axis]
+            along = reshaped(node, along, tuple(shape))
+            total = along if total is None else node.emit(AddOp(total, along))
+    assert total is not None, "there is an axis"
+    return node.computed(total)
 
 
 CONVERTERS: ConverterTable = {

@@ -19,7 +19,7 @@ from xrelay.dialects.nn.norm import (
     SoftmaxOp,
 )
 from xrelay.dialects.shapes import normalize_axis
-from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, GreaterEqualOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.creation import OnesLikeOp, OnesOp
 from xrelay.dialects.tensor.reduce import MeanOp, VarianceOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, RepeatOp, WhereOp
@@ -245,7 +245,8 @@ def dropout_with_mode(node: Node) -> list[SSAValue]:
     if not 0 <= ratio < 1:
         raise OnnxImportError(f"input 1 ('ratio') is {ratio}, expected a number in [0, 1)")
     data = node.input(0)
-    mask = node.constant(uniform(node, node.shape_of(data)) >= ratio)
+    numbers = uniform(node, node.shape_of(data), f32)
+    mask = node.emit(GreaterEqualOp(numbers, node.scalar(ratio, numbers)))
     kept = node.emit(MultiplyOp(data, node.scalar(1 / (1 - ratio), data)))
     return [node.emit(WhereOp(mask, kept, node.scalar(0, data))), mask]
 

@@ -1,64 +1,73 @@
 """
-Random numbers. They are drawn when the model is imported, so each run has the same; a generator of NumPy's
-draws them by the seed of the node, or by its name where it has none. ONNX does not say which numbers they are.
+Random numbers: Relay's generator draws them, from a key made of the seed of the node, or of its name where it has none. So
+each run has the same, whether their shape is known before the program runs or not. ONNX does not say which numbers they are.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
 from onnx import TensorProto
-from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.tensor.binary import AddOp, LessOp
+from xrelay.dialects.tensor.binary import AddOp, LessOp, MaximumOp
+from xrelay.dialects.tensor.random import NormalOp, UniformOp
 from xrelay.dialects.tensor.reduce import ArgmaxOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.unary import LogOp, NegativeOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import cast
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.importer.sizes import require_size, require_table
+from xrelay.frontends.onnx.importer.sizes import require_size
 from xrelay.frontends.onnx.tensors import Array, element_type_of
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.interpreters.numerics import convert
 
-Drawn = Callable[[Node, Sequence[int]], Array]
+Drawn: TypeAlias = Callable[[Node, Sequence[int], ElementType], SSAValue]
+"""Draws numbers of a shape and of f32 or f64."""
 
 
-def _generator(node: Node) -> np.random.Generator:
-    """The source of random numbers of a node."""
+def _key(node: Node) -> Array:
+    """The first key of the generator of a node: the seed is a word of it, and its path is empty."""
+    seed = crc32(node.label.encode())
     if node.has_attribute("seed"):  # A whole number of Dropout, else a real one.
         integral = node.proto.op_type == "Dropout"
-        seed = node.integer("seed") if integral else np.float32(node.real("seed", 0.0))
-        return np.random.default_rng(list(np.asarray(seed).tobytes()))
-    return np.random.default_rng(crc32(node.label.encode()))
+        stated = node.integer("seed") if integral else node.real("seed", 0.0)
+        seed = stated % 2**64 if integral else int(np.float32(stated).view(np.uint32))
+    return np.array([0, 0, 0, seed, 0, 0, 0, 0, 1 << 63, 0], np.uint64)
 
 
-def _require_drawn(shape: Sequence[int]) -> None:
+def _drawn(
+    node: Node,
+    distribution: type[UniformOp] | type[NormalOp],
+    parameters: tuple[float, float],
+    shape: Sequence[int],
+    dtype: ElementType,
+) -> SSAValue:
+    """Numbers of a distribution by its two parameters."""
     require_size(shape, "the tensor of random numbers")
-    require_table(shape, "the tensor of random numbers")
+    first, second = (node.constant(np.asarray(each, dtype_of(dtype))) for each in parameters)
+    op = distribution(node.constant(_key(node)), first, second, out_shape=shape)
+    return node.emit(TupleGetItemOp(node.emit(op), 1))
 
 
-def uniform(node: Node, shape: Sequence[int]) -> Array:
-    """Numbers in [0, 1), of f64."""
-    _require_drawn(shape)
-    return _generator(node).random(shape)
+def uniform(node: Node, shape: Sequence[int], dtype: ElementType) -> SSAValue:
+    """Numbers in [0, 1)."""
+    return _drawn(node, UniformOp, (0.0, 1.0), shape, dtype)
 
 
-def _uniform_between(node: Node, shape: Sequence[int]) -> Array:
-    low, high = node.real("low", 0.0), node.real("high", 1.0)
-    with np.errstate(all="ignore"):
-        return low + (high - low) * uniform(node, shape)
+def _uniform_between(node: Node, shape: Sequence[int], dtype: ElementType) -> SSAValue:
+    parameters = node.real("low", 0.0), node.real("high", 1.0)
+    return _drawn(node, UniformOp, parameters, shape, dtype)
 
 
-def _normal(node: Node, shape: Sequence[int]) -> Array:
-    mean, scale = node.real("mean", 0.0), node.real("scale", 1.0)
-    _require_drawn(shape)
-    with np.errstate(all="ignore"):
-        return mean + scale * _generator(node).standard_normal(shape)
+def _normal(node: Node, shape: Sequence[int], dtype: ElementType) -> SSAValue:
+    parameters = node.real("mean", 0.0), node.real("scale", 1.0)
+    return _drawn(node, NormalOp, parameters, shape, dtype)
 
 
 def _of_shape(drawn: Drawn) -> Converter:
@@ -68,7 +77,7 @@ def _of_shape(drawn: Drawn) -> Converter:
         shape = node.integers("shape")
         if shape is None or min(shape, default=0) < 0:
             raise OnnxImportError(f"'shape' is {shape}, expected lengths")
-        return _constant(node, drawn(node, shape), _stated(node) or f32)
+        return _of_type(node, drawn, shape, _stated(node) or f32)
 
     return converter
 
@@ -79,7 +88,7 @@ def _like(drawn: Drawn) -> Converter:
     def converter(node: Node) -> SSAValue:
         data = node.input(0)
         dtype = _stated(node) or node.element_type(data)
-        return _constant(node, drawn(node, node.shape_of(data)), dtype)
+        return _of_type(node, drawn, node.shape_of(data), dtype)
 
     return converter
 
@@ -91,18 +100,24 @@ def _stated(node: Node) -> ElementType | None:
     return element_type_of(node.integer("dtype"), "attribute 'dtype'")
 
 
-def _constant(node: Node, numbers: Array, dtype: ElementType) -> SSAValue:
+def _of_type(node: Node, drawn: Drawn, shape: Sequence[int], dtype: ElementType) -> SSAValue:
     if not is_float(dtype):
         raise OnnxImportError(f"its result has elements of type {dtype}, expected floating point")
-    return node.constant(convert(numbers, dtype_of(dtype)))
+    return cast(node, drawn(node, shape, _wide(dtype)), dtype)
+
+
+def _wide(dtype: ElementType) -> ElementType:
+    """The type in which numbers of a type are drawn."""
+    return f64 if dtype == f64 else f32
 
 
 def bernoulli(node: Node) -> SSAValue:
     """Bernoulli: 1 with the probability that each element is."""
     data = node.input(0)
     dtype = _stated(node) or node.element_type(data)
-    numbers = node.constant(uniform(node, node.shape_of(data)).astype(node.element_dtype(data)))
-    return cast(node, node.emit(LessOp(numbers, data)), dtype)
+    wide = _wide(node.element_type(data))
+    numbers = uniform(node, node.shape_of(data), wide)
+    return cast(node, node.emit(LessOp(numbers, cast(node, data, wide))), dtype)
 
 
 def multinomial(node: Node) -> SSAValue:
@@ -116,10 +131,13 @@ def multinomial(node: Node) -> SSAValue:
         raise OnnxImportError(f"'sample_size' is {count} and 'dtype' {dtype}, expected i32 or i64")
     data = node.shaped(0, "input", (None, None))
     rows, classes = node.shape_of(data)
+    # Numbers of 52 bits: those of 23 bits would never draw what is less likely than 2**-23.
+    numbers = uniform(node, (rows, count, classes), f64)
     tiny: Any = np.finfo(np.float64).tiny
-    numbers = -np.log(-np.log(np.maximum(uniform(node, (rows, count, classes)), tiny)))
-    drawn = node.constant(numbers.astype(node.element_dtype(data)))
-    sums = node.emit(AddOp(node.emit(ExpandDimsOp(data, 1)), drawn))
+    numbers = node.emit(MaximumOp(numbers, node.scalar(tiny, numbers)))
+    for _ in range(2):
+        numbers = node.emit(NegativeOp(node.emit(LogOp(numbers))))
+    sums = node.emit(AddOp(node.emit(ExpandDimsOp(cast(node, data, f64), 1)), numbers))
     return cast(node, node.emit(ArgmaxOp(sums, [2])), dtype)
 
 

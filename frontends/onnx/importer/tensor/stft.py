@@ -1,19 +1,32 @@
-"""Fourier transforms, as products with constant matrices, and windows of signals."""
+"""Fourier transforms, as products with matrices, and windows of signals."""
 
 from collections.abc import Sequence
 from math import log, log10
 
 import numpy as np
 from onnx import TensorProto
+from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import larger, smaller
 from xrelay.dialects.shapes import normalize_axis
-from xrelay.dialects.tensor.binary import AddOp, SubtractOp
+from xrelay.dialects.tensor.binary import (
+    AddOp,
+    DivideOp,
+    EqualOp,
+    FloorModOp,
+    LessEqualOp,
+    LogicalOrOp,
+    MultiplyOp,
+    SubtractOp,
+)
+from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.stft import StftOp
-from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp, WhereOp
+from xrelay.dialects.tensor.unary import CosOp, SinOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.emitting import joined, matrix_product, reshaped
+from xrelay.frontends.onnx.importer.emitting import cast, joined, matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.frontends.onnx.tensors import element_type_of
@@ -60,24 +73,14 @@ def _fourier_transform(node: Node, axis: int) -> SSAValue:
     if length < 1:
         raise OnnxImportError(f"the length of the transform is {length}")
     bins = length // 2 + 1 if onesided else length
-    used = min(shape[axis], bins if half else length)
+    used = smaller(shape[axis], bins if half else length)
     results = length if half else bins
     if used * results > MAX_FACTORS:
         raise UnsupportedNode(
             f"it is a product with a matrix of {used} by {results} elements, more than "
             f"{MAX_FACTORS}"
         )
-    angles = np.outer(np.arange(used), np.arange(results)) % length * (2 * np.pi / length)
-    factors = np.ones(used)
-    if half:  # those that stand for two frequencies
-        factors[1 : (length + 1) // 2] = 2
-    if inverse:
-        factors /= length
-    dtype = node.element_dtype(data)
-    cosine, sine = (
-        node.constant((function(angles) * factors[:, None]).astype(dtype))
-        for function in (np.cos, np.sin)
-    )
+    matrices = _factors(node, (used, results), length, data, weighted=half, scaled=inverse)
     # The axis of the transform becomes the last one, after the parts have one tensor each.
     order = [each for each in range(len(shape) - 1) if each != axis] + [axis]
     parts: list[SSAValue] = []
@@ -85,11 +88,49 @@ def _fourier_transform(node: Node, axis: int) -> SSAValue:
         taken = StridedSliceOp(data, [0, part], [used, part + 1], axes=[axis, len(shape) - 1])
         cut = [*shape[:axis], used, *shape[axis + 1 : -1]]
         parts.append(node.emit(TransposeOp(reshaped(node, node.emit(taken), tuple(cut)), order)))
-    products = [[matrix_product(node, part, factor) for factor in (cosine, sine)] for part in parts]
+    products = [[matrix_product(node, part, factor) for factor in matrices] for part in parts]
     real, imaginary = _combined(node, products, inverse=inverse)
     outputs = [real] if half else [real, imaginary]
     back = [order.index(each) for each in range(len(order))]
     return joined_parts(node, [node.emit(TransposeOp(each, back)) for each in outputs])
+
+
+def _factors(
+    node: Node,
+    shape: tuple[int, int],
+    length: int,
+    like: SSAValue,
+    *,
+    weighted: bool,
+    scaled: bool,
+) -> list[SSAValue]:
+    """
+    The matrices whose elements are cos(2 pi i j / length) and sin(2 pi i j / length), each computed once, for the angles of
+    one turn. With `weighted`, rows that stand for two frequencies count twice: all but the first, and the middle one of an even
+    length. With `scaled`, elements are divided by the length.
+    """
+    rows, columns = shape
+    row = reshaped(node, node.counting(rows), (rows, 1))
+    column = reshaped(node, node.counting(columns), (1, columns))
+    place = node.emit(MultiplyOp(row, column))
+    place = node.emit(FloorModOp(place, node.scalar(length, place)))
+    angles = cast(node, node.counting(length), f64)
+    angles = node.emit(MultiplyOp(angles, node.scalar(2 * np.pi, angles)))
+    angles = node.emit(DivideOp(angles, node.scalar(length, angles)))
+    factor = node.scalar(1.0, angles)
+    if weighted:
+        is_first = node.emit(EqualOp(row, node.scalar(0, row)))
+        is_second_half = node.emit(LessEqualOp(node.scalar((length + 1) // 2, row), row))
+        is_alone = node.emit(LogicalOrOp(is_first, is_second_half))
+        factor = node.emit(WhereOp(is_alone, factor, node.scalar(2.0, factor)))
+    if scaled:
+        factor = node.emit(DivideOp(factor, node.scalar(length, factor)))
+    matrices: list[SSAValue] = []
+    for function in (CosOp, SinOp):
+        turn = node.emit(function(angles))
+        matrix = node.emit(MultiplyOp(node.emit(TakeOp(turn, place)), factor))
+        matrices.append(node.computed(cast(node, matrix, node.element_type(like))))
+    return matrices
 
 
 def _combined(
@@ -145,20 +186,25 @@ def short_time_fourier_transform(node: Node) -> SSAValue:
 
 
 def window(weights: Sequence[float]) -> Converter:
-    """Converts a window that is a sum of cosines to a constant."""
+    """Converts a window that is a sum of cosines."""
 
     def convert(node: Node) -> SSAValue:
         periodic = node.flag("periodic", default=True)
         code = node.integer("output_datatype", TensorProto.FLOAT)
-        dtype = dtype_of(element_type_of(code, "attribute 'output_datatype'"))
+        element_type = element_type_of(code, "attribute 'output_datatype'")
         sizes = node.known_lengths(0, "size")
         if len(sizes) != 1:
             raise OnnxImportError(f"input 0 ('size') is {sizes}, expected one number")
         (size,) = sizes
-        require_table((size,), "the window")
-        turns = np.arange(size) * (2 * np.pi / max(size if periodic else size - 1, 1))
-        terms = [weight * np.cos(order * turns) for order, weight in enumerate(weights)]
-        return node.constant(np.asarray(sum(terms)).astype(dtype))
+        turns = cast(node, node.counting(size), f64)
+        turns = node.emit(MultiplyOp(turns, node.scalar(2 * np.pi, turns)))
+        around = node.scalar(larger(size if periodic else size - 1, 1), turns)
+        turns = node.emit(DivideOp(turns, around))
+        total = node.filled(np.asarray(weights[0]), (size,))
+        for order, weight in enumerate(weights[1:], 1):
+            wave = node.emit(CosOp(node.emit(MultiplyOp(turns, node.scalar(order, turns)))))
+            total = node.emit(AddOp(total, node.emit(MultiplyOp(wave, node.scalar(weight, wave)))))
+        return node.computed(cast(node, total, element_type))
 
     return convert
 

@@ -80,7 +80,7 @@ REFUSED: Sequence[Row] = (
     (LEARNING, "ArrayFeatureExtractor", [ONE], [longs(0)], {}, "its input is a scalar, expected at least rank 1"),
     (LEARNING, "Binarizer", [bytes_of(2)], [], {}, "input 0 ('X') has elements of type uint8, expected int32, int64, float32, float64"),
     ("", "RandomNormal", [], [], {"opset": 1, "shape": [1] * 65}, "the tensor of random numbers has 65 dimensions, arrays have at most 64"),
-    ("", "RandomUniform", [], [], {"opset": 1, "shape": [2**13, 2**13]}, "the tensor of random numbers has the shape [8192, 8192] and takes 536870912 bytes, the limit for constants that importing computes is 268435456"),
+    ("", "RandomUniform", [], [], {"opset": 1, "shape": [2**21, 2**21]}, "the tensor of random numbers has the shape [2097152, 2097152] with more than 1099511627776 elements"),
     (TRAINING, "Momentum", [ONE, np.array(0, np.int64), floats(2), floats(2), floats(2)], [], {"mode": "fast", "alpha": 0.5, "beta": 0.5, "norm_coefficient": 0.0}, '\'mode\' is "fast", accepted are "standard" and "nesterov"'),
     (TRAINING, "Momentum", [ONE, np.array(0, np.int64)], [], {"mode": "standard"}, "it has 2 inputs, expected two and 3 for each parameter"),
     (TRAINING, "Adam", [ONE, np.array(0, np.int64), *[floats(2)] * 5], [], {}, "it has 7 inputs, expected two and 4 for each parameter"),

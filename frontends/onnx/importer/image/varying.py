@@ -1,5 +1,6 @@
 """
-Resizing of an axis by a matrix of weights that is computed when the program runs, as lengths are known then only.
+Resizing of an axis of which lengths are known when the program runs only: the places of the result are computed then, and from
+them indices of the nearest elements, or a matrix of weights.
 
     columns of the matrix: places of the result
     rows: elements of the axis, and those that a kernel reaches beyond its ends, which repeat the ends
@@ -28,7 +29,7 @@ from xrelay.dialects.tensor.binary import (
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.transform import WhereOp
-from xrelay.dialects.tensor.unary import AbsOp
+from xrelay.dialects.tensor.unary import AbsOp, CeilOp, FloorOp
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
 from xrelay.frontends.onnx.importer.image.axes import Axis, Interpolation
 from xrelay.frontends.onnx.importer.node import Node
@@ -103,7 +104,7 @@ def places_of(at: Places, axis: Axis, coordinates: str) -> SSAValue:
 
 
 def _on_axis(at: Places, axis: Axis, places: SSAValue) -> SSAValue:
-    """Places of the result on the axis."""
+    """Places of the result on the axis: whole ones are exact where the scale is a quotient of lengths."""
     if axis.scale is not None:
         return at.divide(places, axis.scale)
     length, target = axis.ratio or (axis.length, axis.target)
@@ -126,6 +127,26 @@ def _scale(at: Places, axis: Axis) -> SSAValue:
         return at.number(axis.scale)
     length, target = axis.ratio or (axis.length, axis.target)
     return at.divide(at.number(target), at.number(length))
+
+
+def nearest(node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation) -> SSAValue:
+    """The data with the elements of an axis that are nearest to the places of the result."""
+    at = Places(node)
+    places = places_of(at, axis, how.coordinates)
+    if how.coordinates == "tf_half_pixel_for_nn" and axis.scale is None:
+        # An axis that keeps its length keeps its elements, which lie half an element further then.
+        stays = node.emit(EqualOp(_scale(at, axis), at.number(1.0)))
+        places = node.emit(WhereOp(stays, at.counting(axis.target), places))
+    match how.rounding:
+        case "round_prefer_floor":
+            whole = CeilOp(at.subtract(places, 0.5))
+        case "round_prefer_ceil":
+            whole = FloorOp(at.add(places, 0.5))
+        case "floor":
+            whole = FloorOp(places)
+        case _:
+            whole = CeilOp(places)
+    return node.emit(TakeOp(data, at.within(node.emit(whole), axis.length), axis=position))
 
 
 def weights(
