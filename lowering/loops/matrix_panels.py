@@ -137,11 +137,11 @@ class _PanelCode(ProductCode):
         x, w = self.addresses(where, b.mul(where.part, steps))
         rows = [row * self.row_step for row in where.columns]
         columns = [v * lanes * dot.group for v in range(len(totals) // where.tiling.positions)]
-        most, prefetch = UNROLLED_STEPS, where.prefetch
-        if where.is_rare:
-            most, prefetch = 1, None if prefetch is None else prefetch.of_part(b, UNROLLED_STEPS)
-        rest = steps % most
-        for begin, count, unrolled in ((0, steps - rest, most), (steps - rest, rest, 1)):
+        rest = steps % UNROLLED_STEPS
+        for begin, count, unrolled in (
+            (0, steps - rest, UNROLLED_STEPS),
+            (steps - rest, rest, 1),
+        ):
             if certainly(count, 0):
                 continue
             image, weights = x, w
@@ -150,11 +150,16 @@ class _PanelCode(ProductCode):
                 weights = b.address(w, begin * right.step, dot.weight.storage)
                 begin = 0
             if not is_open(count):
-                unrolled = min(count, most)
-            loop = DepthLoop(count // unrolled, unrolled * dot.group, unrolled * right.step)
+                unrolled = min(count, UNROLLED_STEPS)
+            loops = [DepthLoop(count // unrolled, unrolled * dot.group, unrolled * right.step)]
+            if where.is_rare and unrolled > 1:
+                loops.append(DepthLoop(unrolled, dot.group, right.step))
+                unrolled = 1
             offsets = [((begin + i) * dot.group, (begin + i) * right.step) for i in range(unrolled)]
             totals = accumulate(
-                b, dot, image, weights, [loop], offsets, rows, columns, totals, lanes, prefetch
+                *(b, dot, image, weights, loops, offsets, rows, columns, totals, lanes),
+                where.prefetch,
+                loops_in_round=len(loops) - 1,
             )
         return totals
 

@@ -59,10 +59,6 @@ class Prefetch:
             return self
         return replace(self, first=b.address(first, elements, self.stored.storage))
 
-    def of_part(self, b: KernelBuilder, parts: int) -> "Prefetch":
-        """That of rounds which have a part of the steps."""
-        return replace(self, lines=b.div(b.add(self.lines, parts - 1), parts))
-
     def emit(self, b: KernelBuilder, read: SSAValue) -> None:
         """Asks for the lines of a round that reads what begins at an address."""
         line = LINE_BYTES // self.stored.bytes
@@ -104,19 +100,23 @@ def accumulate(
     lanes: int,
     prefetch: Prefetch | None = None,
     counted: int = 0,
+    loops_in_round: int = 0,
 ) -> Sequence[SSAValue]:
     """
     Adds the products of a part of the depth to `totals`, position by position.
 
     `image` and `weights` are the addresses for the first step; `steps` are the offsets of both in
     the steps of the innermost round, `positions` and `vectors` those of the operands of a step, all
-    in elements. Of the group of the last step only the first `counted` elements count, unless that is 0.
+    in elements. Of the group of the last step only the first `counted` elements count, unless that is 0. What is
+    prefetched counts rounds of the innermost loop, or of the one that has `loops_in_round` loops in it.
     Runs of loops with one round are no loops.
     """
 
     def round_at(
         level: int, x: SSAValue, w: SSAValue, sums: Sequence[SSAValue], far: SSAValue | None
     ) -> Sequence[SSAValue]:
+        if prefetch is not None and level == len(loops) - loops_in_round:
+            prefetch.emit(b, w if far is None else far)
         if level < len(loops):
             loop = loops[level]
 
@@ -132,8 +132,6 @@ def accumulate(
 
             return b.fold(0, loop.rounds, 1, sums, body)
         result = list(sums)
-        if prefetch is not None:
-            prefetch.emit(b, w if far is None else far)
         for number, (image_offset, weight_offset) in enumerate(steps, 1):
             counts = counted if counted and number == len(steps) else dot.group
             columns = [dot.weights(b, w, weight_offset + vector, lanes) for vector in vectors]

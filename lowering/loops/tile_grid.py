@@ -37,13 +37,15 @@ class Narrow:
     most: int
     share: int
     """They have the columns of a whole tile divided by this, rounded up, where that is less."""
+    single: bool = False
+    """Whether a row of one column has a tile of its own: it reads the weights once, at the speed of memory."""
 
     def columns(self, whole: int) -> int:
         """Those beside whole tiles of so many."""
         return min(self.most, blocks(whole, self.share))
 
 
-NARROW = Narrow(4, 2)
+NARROW = Narrow(4, 2, single=True)
 """Those of matrices: each tile reads all weights."""
 NARROW_IMAGES = Narrow(3, 3)
 """Those of images, whose weights stay near: more columns take longer to compile."""
@@ -104,6 +106,8 @@ class TileGrid:
     """
     repeats: bool = False
     """Whether these are the narrow tiles."""
+    is_single: bool = False
+    """Whether they are those of rows of one column."""
 
     @cached_property
     def narrow_grid(self) -> "TileGrid | None":
@@ -115,6 +119,15 @@ class TileGrid:
             return None
         tiling = replace(self.tiling, columns=self.narrow.columns(columns))
         return replace(self, tiling=tiling, repeats=True)
+
+    @cached_property
+    def single_grid(self) -> "TileGrid | None":
+        """The tiles of rows of one column beside these narrow ones."""
+        if not self.narrow or not self.narrow.single or not self.repeats or self.is_single:
+            return None
+        if self.tiling.columns == 1 or certainly(smaller(2, self.width), 2):
+            return None
+        return replace(self, tiling=replace(self.tiling, columns=1), is_single=True)
 
     @cached_property
     def tile_width(self) -> int:
@@ -178,6 +191,18 @@ class TileGrid:
             code(self)
         with b.when(is_narrow):
             code(narrow)
+
+    def by_width(self, b: KernelBuilder, code: Callable[["TileGrid"], None]) -> None:
+        """Runs code for a tile like those of this grid: that for rows of one column where it is the only one of its row."""
+        single = self.single_grid
+        if single is None:
+            code(self)
+            return
+        is_single = b.compare_index(self.width, "eq", 1)
+        with b.when(is_single):
+            code(single)
+        with b.when(b.negate(is_single)):
+            code(self)
 
     def parts(self, lanes: int) -> Iterator[PanelRange]:
         """The panels, those of the same shape together."""

@@ -284,9 +284,12 @@ class _Tiles:
         def sums(grid: TileGrid) -> Sequence[SSAValue]:
             assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
             first = list(self.start(place, len(self.widths))) * grid.tiling.positions
-            columns = grid.tile_columns
-            where = TileAt(place, *corner, 0, ahead, grid.tiling, columns, self._is_rare(grid))
+            columns, near = grid.tile_columns, self._stream(place, 0) if grid.is_single else ahead
+            where = TileAt(place, *corner, 0, near, grid.tiling, columns, self._is_rare(grid))
             return self.tile(where, first)
+
+        def keep(grid: TileGrid) -> None:
+            grid.by_width(b, lambda grid: self._keep(grid, kept, (0,), sums(grid)))
 
         is_alone = grid.narrow_grid is None
         if is_alone and not self._waits:
@@ -295,13 +298,13 @@ class _Tiles:
         kept = self._kept_tile()
         number = 0 if is_alone else self._number(i)
         if self._waits and (is_alone or self._together(grid.different_columns) == 1):
-            grid.by_kind(b, number, lambda grid: self._keep(grid, kept, (0,), sums(grid)))
+            grid.by_kind(b, number, keep)
             self._finish(kept, (0,), place, *corner, self._different_columns(i))
             return
 
         def each(grid: TileGrid) -> None:
             if self._waits or grid.repeats:
-                self._keep(grid, kept, (0,), sums(grid))
+                keep(grid)
                 self._finish(kept, (0,), place, *corner, grid.different_columns)
             else:
                 self._hand_over(grid, place, corner, sums(grid))
@@ -322,7 +325,7 @@ class _Tiles:
 
     def _is_rare(self, grid: TileGrid) -> bool:
         """Whether there are few tiles of a grid for these panels."""
-        return grid.repeats or self.panels_are_rare
+        return grid.repeats and not grid.is_single or self.panels_are_rare
 
     def _kept_tile(self) -> Buffer:
         """Memory of the thread for the sums of a tile."""
@@ -376,15 +379,16 @@ class _Tiles:
                 ahead = self._ahead((*batch, panel), part, i, tiles)
 
                 def add(grid: TileGrid) -> None:
+                    near = self._stream((*batch, panel), part) if grid.is_single else ahead
                     totals = [
                         b.load(place, 0, kind, self.lanes) for place in self._sums(grid, kept, slot)
                     ]
                     tiling, columns = grid.tiling, grid.tile_columns
                     is_rare = self._is_rare(grid)
-                    where = TileAt((*batch, panel), *corner, part, ahead, tiling, columns, is_rare)
+                    where = TileAt((*batch, panel), *corner, part, near, tiling, columns, is_rare)
                     self._keep(grid, kept, slot, tile(where, totals))
 
-                self.grid.by_kind(b, self._number(i), add)
+                self.grid.by_kind(b, self._number(i), lambda grid: grid.by_width(b, add))
 
             each(add_part, part)
         each(finish)
@@ -421,25 +425,32 @@ class _Tiles:
         weights of the next step.
         """
         b, grid = self.b, self.grid
-        if not grid.part_elements or grid.weight_bytes <= self.ctx.target.l2_bytes // 2:
-            return None
-        packed = grid.packed
-        kind = self.dot.weight if packed is None else packed.kind
-        first = None if packed is None else packed.address(place, part)
-        line = LINE_BYTES // kind.bytes
-        # Where every panel is read once, what counts is not to wait at the end of a page.
-        stream = STREAM_AHEAD_BYTES // kind.bytes
-        if not is_open(grid.tiles) and self.count == 1:
-            return Prefetch(stream, grid.lines_ahead(b, line, 1), kind, first)
+        alone = self._stream(place, part)
+        if alone is None or not is_open(grid.tiles) and self.count == 1:
+            return alone
         # A program for many lengths may have any number of tiles in a block.
         count = b.sub(tiles[1], tiles[0]) if is_open(grid.tiles) else self.count
+        line = LINE_BYTES // alone.stored.bytes
         share = grid.lines_ahead(b, line, count)
         number = b.mul(b.sub(i, tiles[0]), b.mul(share, line))
         distance = b.add(number, grid.part_elements * grid.depth_parts)
         if is_open(grid.tiles):
             is_alone = b.compare_index(count, "eq", 1)
-            distance = b.select(is_alone, b.index(stream), b.index(distance))
-        return Prefetch(distance, share, kind, first)
+            distance = b.select(is_alone, b.index(alone.distance), b.index(distance))
+        return replace(alone, distance=distance, lines=share)
+
+    def _stream(self, place: Place, part: Index) -> Prefetch | None:
+        """
+        The lines that a tile asks for which is the only one of its block: where every panel is read once, what counts is not
+        to wait at the end of a page.
+        """
+        grid, packed = self.grid, self.grid.packed
+        if not grid.part_elements or grid.weight_bytes <= self.ctx.target.l2_bytes // 2:
+            return None
+        kind = self.dot.weight if packed is None else packed.kind
+        first = None if packed is None else packed.address(place, part)
+        lines = grid.lines_ahead(self.b, LINE_BYTES // kind.bytes, 1)
+        return Prefetch(STREAM_AHEAD_BYTES // kind.bytes, lines, kind, first)
 
     def _sums(self, grid: TileGrid, kept: Buffer, slot: Sequence[Index]) -> Iterator[SSAValue]:
         """The addresses of the sums of a tile of a grid in memory, in the order of its registers."""
