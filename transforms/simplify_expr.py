@@ -19,9 +19,10 @@ and the sign of zeros. Where floating-point rules do not, an option allows them:
 - `reassociate`: constants that are added or multiplied one after the other are combined:
   (x + a) + b is x + (a + b), (x * a) * b is x * (a * b), (x + a) * b is x * b + a * b, and x / a
   is x * (1 / a). An intermediate result that overflows or vanishes may then no longer do so, or begin to; with
-  `rules=cpu`, combined constants do neither: infinities, NaN and products that vanish stay apart. Nor does it combine
-  there what is rounded to whole numbers or compared: ceil(42 / 7) is 6, ceil(42 * (1 / 7)) in f32 is 7. Integers,
-  which wrap around, are combined without it.
+  `rules=cpu`, combined constants do neither: infinities, NaN and products that vanish stay apart. Nor is
+  anything combined there whose last place shows, as it is rounded to whole numbers, compared or handed over to a
+  region, unless it is computed of a sum of products: ceil(42 / 7) is 6, ceil(42 * (1 / 7)) in f32 is 7. Integers, which wrap around,
+  are combined without it.
 - `factor-polynomials`: x * x + 2 * x * y + y * y is (x + y) * (x + y). Where the terms cancel out, or
   overflow to infinities of both signs, the results are others. Those of integers are the same.
 

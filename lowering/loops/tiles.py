@@ -284,7 +284,7 @@ class _Tiles:
         def sums(grid: TileGrid) -> Sequence[SSAValue]:
             assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
             first = list(self.start(place, len(self.widths))) * grid.tiling.positions
-            columns, near = grid.tile_columns, self._stream(place, 0) if grid.is_single else ahead
+            columns, near = grid.tile_columns, self._near(grid, place, 0, ahead)
             where = TileAt(place, *corner, 0, near, grid.tiling, columns, self._is_rare(grid))
             return self.tile(where, first)
 
@@ -379,7 +379,7 @@ class _Tiles:
                 ahead = self._ahead((*batch, panel), part, i, tiles)
 
                 def add(grid: TileGrid) -> None:
-                    near = self._stream((*batch, panel), part) if grid.is_single else ahead
+                    near = self._near(grid, (*batch, panel), part, ahead)
                     totals = [
                         b.load(place, 0, kind, self.lanes) for place in self._sums(grid, kept, slot)
                     ]
@@ -438,6 +438,12 @@ class _Tiles:
             is_alone = b.compare_index(count, "eq", 1)
             distance = b.select(is_alone, b.index(alone.distance), b.index(distance))
         return replace(alone, distance=distance, lines=share)
+
+    def _near(
+        self, grid: TileGrid, place: Place, part: Index, ahead: Prefetch | None
+    ) -> Prefetch | None:
+        """What a tile of a grid brings near, of which it is known that it is alone, or `ahead`."""
+        return self._stream(place, part) if grid.is_single else ahead
 
     def _stream(self, place: Place, part: Index) -> Prefetch | None:
         """

@@ -77,6 +77,52 @@ func.func @keep_quotient_that_is_rounded(%x: tensor<2xf32>) -> (tensor<2xf32>, t
   return %1, %4, %6, %8 : tensor<2xf32>, tensor<2xi64>, tensor<2xi1>, tensor<2xf32>
 }
 
+// Elements that are only chosen or moved on the way are rounded as well.
+// CHECK-LABEL: func.func @keep_quotient_that_is_rounded_later
+// CHECK: relay.divide
+// CHECK: relay.divide
+// CHECK: relay.divide
+func.func @keep_quotient_that_is_rounded_later(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<2xf32>, tensor<f32>) {
+  %seven = relay.constant dense<7.0> : tensor<f32>
+  %0 = relay.divide %x, %seven : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = relay.tuple %0, %0 : (tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<4xf32>, tensor<4xf32>>
+  %2 = relay.concatenate %1 {axis = 0 : i64} : (tuple<tensor<4xf32>, tensor<4xf32>>) -> tensor<8xf32>
+  %3 = relay.ceil %2 : (tensor<8xf32>) -> tensor<8xf32>
+  %4 = relay.divide %x, %seven : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %5 = relay.split %4 {indices_or_sections = 2, axis = 0} : (tensor<4xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %6 = relay.tuple_get_item %5[0] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %7 = relay.floor %6 : (tensor<2xf32>) -> tensor<2xf32>
+  %8 = relay.divide %x, %seven : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %9 = relay.max %8 : (tensor<4xf32>) -> tensor<f32>
+  %10 = relay.round %9 : (tensor<f32>) -> tensor<f32>
+  return %3, %7, %10 : tensor<8xf32>, tensor<2xf32>, tensor<f32>
+}
+
+// x / sqrt(x) is whole for squares.
+// CHECK-LABEL: func.func @keep_quotient_by_root
+// CHECK: relay.divide
+// CHECK: relay.rsqrt
+func.func @keep_quotient_by_root(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = relay.sqrt %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relay.divide %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = relay.ceil %1 : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = relay.sqrt %x : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = relay.divide %x, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %2, %4 : tensor<4xf32>, tensor<4xf32>
+}
+
+// What a matrix product has summed up is rounded anyway.
+// CHECK-LABEL: func.func @quotient_of_a_sum
+// CHECK: relay.nn.dense
+// CHECK: relay.multiply
+func.func @quotient_of_a_sum(%x: tensor<2x4xf32>, %w: tensor<3x4xf32>) -> tensor<2x3xf32> {
+  %c = relay.constant dense<41.0> : tensor<f32>
+  %0 = relay.nn.dense %x, %w : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<2x3xf32>
+  %1 = relay.divide %0, %c : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  %2 = relay.ceil %1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}
+
 // CHECK-LABEL: func.func @zero
 // CHECK: relay.add
 // ZERO-LABEL: func.func @zero

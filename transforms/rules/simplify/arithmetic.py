@@ -21,7 +21,7 @@ from xrelay.dialects.tensor.unary import RsqrtOp, SqrtOp
 from xrelay.interpreters.arrays import held_elements
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.rewriting import Emitter, is_floating
-from xrelay.transforms.rules.simplify.steps import makes_steps
+from xrelay.transforms.rules.simplify.steps import last_place_shows
 
 
 def divide_by_root(op: DivideOp, emit: Emitter) -> SSAValue | None:
@@ -33,8 +33,12 @@ def divide_by_root(op: DivideOp, emit: Emitter) -> SSAValue | None:
 
 
 def divide_by_own_root(op: DivideOp, emit: Emitter) -> SSAValue | None:
-    """The same where nothing else uses the root, so that there are no two roots afterwards."""
-    return divide_by_root(op, emit) if op.rhs.has_one_use() else None
+    """
+    The same where nothing else uses the root, so that there are no two roots afterwards, and the last place of the
+    quotient does not show.
+    """
+    is_alone = op.rhs.has_one_use() and not last_place_shows(op.result, op.lhs)
+    return divide_by_root(op, emit) if is_alone else None
 
 
 def divide_by_power_of_two(op: DivideOp, emit: Emitter) -> SSAValue | None:
@@ -50,7 +54,7 @@ def divide_by_power_of_two(op: DivideOp, emit: Emitter) -> SSAValue | None:
 
 
 def divide_by_constant(op: DivideOp, emit: Emitter) -> SSAValue | None:
-    """x / c ──► x * (1 / c), with `reassociate`: the quotient is rounded twice, so not where it is rounded further"""
+    """x / c ──► x * (1 / c), with `reassociate`: where the last place of the quotient does not show"""
     divisor = known_array(op.rhs)
     if divisor is None or not is_floating(op.rhs) or divisor.dtype.kind != "f":
         return None
@@ -59,7 +63,7 @@ def divide_by_constant(op: DivideOp, emit: Emitter) -> SSAValue | None:
     smallest = np.finfo(divisor.dtype).tiny
     if not np.all(np.isfinite(factor) & (abs(factor) >= smallest) & (abs(divisor) >= smallest)):
         return None
-    if makes_steps(op.result):
+    if last_place_shows(op.result, op.lhs):
         return None
     return emit(MultiplyOp(op.lhs, emit.constant(np.asarray(factor, divisor.dtype))))
 

@@ -13,7 +13,7 @@ from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.interpreters.arrays import Array, held_elements
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.rewriting import Emitter
-from xrelay.transforms.rules.simplify.steps import makes_steps
+from xrelay.transforms.rules.simplify.steps import last_place_shows
 
 
 def consecutive_sums(op: AddOp, emit: Emitter) -> SSAValue | None:
@@ -116,7 +116,7 @@ def adjacent_sums(op: AddOp | SubtractOp | BiasAddOp, emit: Emitter) -> SSAValue
     """(x + a) + b ──► x + (a + b)"""
     outer = _split_sum(op.result)
     inner = None if outer is None else _split_sum(outer[0])
-    if outer is None or inner is None or makes_steps(op.results[0]):
+    if outer is None or inner is None or last_place_shows(op.results[0], inner[0]):
         return None
     constant = _combined(np.add, inner[1], outer[1])
     return None if constant is None else emit(AddOp(inner[0], emit.constant(constant)))
@@ -126,7 +126,7 @@ def adjacent_products(op: MultiplyOp, emit: Emitter) -> SSAValue | None:
     """(x * a) * b ──► x * (a * b)"""
     outer = _split_product(op.result)
     inner = None if outer is None else _split_product(outer[0])
-    if outer is None or inner is None or makes_steps(op.result):
+    if outer is None or inner is None or last_place_shows(op.result, inner[0]):
         return None
     constant = _combined(np.multiply, inner[1], outer[1])
     return None if constant is None else emit(MultiplyOp(inner[0], emit.constant(constant)))
@@ -139,7 +139,7 @@ def product_of_sum(op: MultiplyOp, emit: Emitter) -> SSAValue | None:
         return None
     inner = _split_sum(outer[0])
     constant = None if inner is None else _combined(np.multiply, inner[1], outer[1])
-    if inner is None or constant is None or makes_steps(op.result):
+    if inner is None or constant is None or last_place_shows(op.result, inner[0]):
         return None
     product = emit(MultiplyOp(inner[0], emit.constant(outer[1])))
     return emit(AddOp(product, emit.constant(constant)))

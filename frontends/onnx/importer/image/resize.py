@@ -3,14 +3,14 @@ Resize and Upsample.
 
 Images, lines and volumes of which the spatial axes are resized by their lengths become a
 `relay.image.resize*`. What these operators cannot say (scales that do not divide lengths, antialias,
-other axes) is separable: along each axis nearest elements are taken at constant indices, and others
-are products with a constant matrix of weights; indices and weights are computed where lengths are known when the program
-runs only (`varying.py`).
+other axes) is separable: along each axis nearest elements are taken by their indices, and others are products with a
+matrix of weights. Both are constants, or computed where lengths are known when the program runs only (`varying.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import floor
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64
@@ -19,7 +19,6 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
 from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import normalize_axes
-from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
@@ -64,8 +63,9 @@ def resize(node: Node) -> SSAValue:
         )
     axes = [Axis(length, length, 1.0) for length in shape]
     lengths = [shape[axis] for axis in named]
-    if sizes.size:
-        changes = _by_sizes(lengths, sizes.tolist(), policy)
+    wanted: list[Any] = sizes.tolist()
+    if wanted:
+        changes = _by_sizes(lengths, wanted, policy)
     else:
         changes = [_by_scale(length, scale) for length, scale in zip(lengths, scales, strict=True)]
     for axis, change in zip(named, changes, strict=True):
@@ -171,7 +171,7 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
         raise UnsupportedNode(f"'mode' is \"{how.mode}\"")
     if how.coordinates not in (*MODES, "half_pixel_symmetric"):
         raise UnsupportedNode(f"'coordinate_transformation_mode' is \"{how.coordinates}\"")
-    if how.rounding not in _ROUNDINGS:
+    if how.rounding not in varying.ROUNDINGS:
         raise UnsupportedNode(f"'nearest_mode' is \"{how.rounding}\"")
     require_size([axis.target for axis in axes], "the result")
     changed = [position for position, axis in enumerate(axes) if not axis.stays]
@@ -227,18 +227,17 @@ def _resized_axis(
     node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
 ) -> SSAValue:
     """The data with one axis resized."""
+    if not axis.varies:
+        require_table([axis.target], f"the array of places on axis {position}")
     # Where the result is longer than the axis scaled, places may lie further beyond the end than a matrix has rows for.
     may_be_far = axis.ratio and how.coordinates == "align_corners"
-    if axis.varies and how.mode == "nearest":
+    if how.mode == "nearest":
         return varying.nearest(node, data, position, axis, how)
     if axis.varies and not may_be_far:
         return _resized_open_axis(node, data, position, axis, how)
     axis = axis.at_numbers()
-    require_table([axis.target], f"the array of places on axis {position}")
-    places = _places(axis, how.coordinates)
-    if how.mode == "nearest":
-        indices = np.clip(_ROUNDINGS[how.rounding](places), 0, axis.length - 1)
-        return node.emit(TakeOp(data, node.constant(indices.astype(np.int64)), axis=position))
+    places = node.known_value(varying.places_of(varying.Places(node), axis, how.coordinates))
+    assert places is not None, "the axis is known"
     _require_weights(position, axis, axis.length)
     weights = node.constant(_weights(axis, places, how).T.astype(node.element_dtype(data)))
     return _product(node, data, position, weights)
@@ -267,41 +266,6 @@ def _product(node: Node, data: SSAValue, position: int, weights: SSAValue) -> SS
     moved = node.emit(TransposeOp(data, order))
     product = matrix_product(node, moved, weights)
     return node.emit(TransposeOp(product, [order.index(each) for each in range(len(order))]))
-
-
-_ROUNDINGS: dict[str, Callable[[Array], Array]] = {
-    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
-    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
-
-
-def _places(axis: Axis, coordinates: str) -> Array:
-    """The coordinates of the elements of the result on the axis, as ONNX's Resize defines them."""
-    x = np.arange(axis.target, dtype=np.float64)
-    length, target = axis.ratio or (axis.length, axis.target)
-    whole = axis.target if axis.ratio is None else axis.length * target / length
-    if axis.scale is not None:
-        whole = axis.length * axis.scale
-
-    def on_axis(places: Array) -> Array:
-        # Whole places are exact where the scale is a quotient of lengths.
-        return places * length / target if axis.scale is None else places / axis.scale
-
-    match coordinates:
-        case "asymmetric":
-            return on_axis(x)
-        case "align_corners":
-            return x * (axis.length - 1) / (whole - 1) if whole != 1 else 0 * x
-        case "tf_half_pixel_for_nn":
-            return on_axis(x + 0.5)
-        case "pytorch_half_pixel" if axis.target == 1:
-            return 0 * x
-        case "half_pixel_symmetric":
-            return axis.length / 2 * (1 - axis.target / whole) + on_axis(x + 0.5) - 0.5
-        case _:
-            return on_axis(x + 0.5) - 0.5
 
 
 def _weights(axis: Axis, places: Array, how: Interpolation) -> Array:

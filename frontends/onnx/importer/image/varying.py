@@ -1,6 +1,6 @@
 """
-Resizing of an axis of which lengths are known when the program runs only: the places of the result are computed then, and from
-them indices of the nearest elements, or a matrix of weights.
+Places on an axis that is resized, indices of the nearest elements, and matrices of weights, as arithmetic of the program:
+their lengths may be known when it runs only.
 
     columns of the matrix: places of the result
     rows: elements of the axis, and those that a kernel reaches beyond its ends, which repeat the ends
@@ -8,12 +8,14 @@ them indices of the nearest elements, or a matrix of weights.
     data ──► its elements at the rows ──► product with the matrix
 """
 
+from collections.abc import Callable, Mapping
 from math import ceil
 
 import numpy as np
 from xdsl.dialects.builtin import f64, i64
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.tensor.binary import (
     AddOp,
@@ -137,16 +139,18 @@ def nearest(node: Node, data: SSAValue, position: int, axis: Axis, how: Interpol
         # An axis that keeps its length keeps its elements, which lie half an element further then.
         stays = node.emit(EqualOp(_scale(at, axis), at.number(1.0)))
         places = node.emit(WhereOp(stays, at.counting(axis.target), places))
-    match how.rounding:
-        case "round_prefer_floor":
-            whole = CeilOp(at.subtract(places, 0.5))
-        case "round_prefer_ceil":
-            whole = FloorOp(at.add(places, 0.5))
-        case "floor":
-            whole = FloorOp(places)
-        case _:
-            whole = CeilOp(places)
-    return node.emit(TakeOp(data, at.within(node.emit(whole), axis.length), axis=position))
+    whole = node.emit(ROUNDINGS[how.rounding](at, places))
+    indices = node.computed(at.within(whole, axis.length))
+    return node.emit(TakeOp(data, indices, axis=position))
+
+
+ROUNDINGS: Mapping[str, Callable[[Places, SSAValue], RelayOp]] = {
+    "round_prefer_floor": lambda at, places: CeilOp(at.subtract(places, 0.5)),
+    "round_prefer_ceil": lambda at, places: FloorOp(at.add(places, 0.5)),
+    "floor": lambda at, places: FloorOp(places),
+    "ceil": lambda at, places: CeilOp(places),
+}
+"""What is nearest to a place, by the names of `nearest_mode`."""
 
 
 def weights(

@@ -1,9 +1,10 @@
 """
 Random numbers: Relay's generator draws them, from a key made of the seed of the node, or of its name where it has none. So
-each run has the same, whether their shape is known before the program runs or not. ONNX does not say which numbers they are.
+each run has the same, whether they are constants or drawn when the program runs. ONNX does not say which numbers they are.
 """
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -14,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.dtypes import ElementType
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor.binary import AddOp, LessOp, MaximumOp
 from xrelay.dialects.tensor.random import NormalOp, UniformOp
@@ -29,6 +31,8 @@ from xrelay.interpreters.arrays import dtype_of
 
 Drawn: TypeAlias = Callable[[Node, Sequence[int], ElementType], SSAValue]
 """Draws numbers of a shape and of f32 or f64."""
+MOST_STORED = 1 << 20
+"""So many random numbers are constants where their shape is known; more are drawn in each run."""
 
 
 def _key(node: Node) -> Array:
@@ -50,9 +54,11 @@ def _drawn(
 ) -> SSAValue:
     """Numbers of a distribution by its two parameters."""
     require_size(shape, "the tensor of random numbers")
+    is_small = not any(map(is_open, shape)) and prod(shape) <= MOST_STORED
     first, second = (node.constant(np.asarray(each, dtype_of(dtype))) for each in parameters)
     op = distribution(node.constant(_key(node)), first, second, out_shape=shape)
-    return node.emit(TupleGetItemOp(node.emit(op), 1))
+    numbers = node.emit(TupleGetItemOp(node.emit(op), 1))
+    return node.computed(numbers) if is_small else numbers
 
 
 def uniform(node: Node, shape: Sequence[int], dtype: ElementType) -> SSAValue:
@@ -61,8 +67,12 @@ def uniform(node: Node, shape: Sequence[int], dtype: ElementType) -> SSAValue:
 
 
 def _uniform_between(node: Node, shape: Sequence[int], dtype: ElementType) -> SSAValue:
-    parameters = node.real("low", 0.0), node.real("high", 1.0)
-    return _drawn(node, UniformOp, parameters, shape, dtype)
+    low, high = node.real("low", 0.0), node.real("high", 1.0)
+    if abs(high - low) > float(
+        np.finfo(np.float32).max
+    ):  # The width of the interval is no number of f32.
+        dtype = f64
+    return _drawn(node, UniformOp, (low, high), shape, dtype)
 
 
 def _normal(node: Node, shape: Sequence[int], dtype: ElementType) -> SSAValue:

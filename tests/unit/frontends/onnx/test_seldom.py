@@ -225,6 +225,14 @@ def test_normal_numbers_are_moved_and_scaled() -> None:
     assert abs(like.mean()) < 0.1 and abs(like.std() - 1) < 0.1
 
 
+def test_an_interval_wider_than_f32() -> None:
+    """Its width is no number of f32, those in it are."""
+    stated = {"low": -3e38, "high": 3e38, "shape": [40, 50]}
+    (found,) = by_import(one_node("RandomUniform", [], opset=1, **stated), [])
+    assert found.dtype == np.float32 and np.isfinite(found).all()
+    assert abs(found.astype(np.float64).mean()) < 2e37 and abs(found).max() > 2.9e38
+
+
 def test_sequences_longer_than_the_tokens() -> None:
     """They occur nowhere."""
     data = longs(1, 2)
