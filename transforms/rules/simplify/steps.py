@@ -101,9 +101,8 @@ def _makes_steps(value: SSAValue) -> bool:
 
 
 def _is_step(op: Operation) -> bool:
-    if not isinstance(
-        op, RelayOp
-    ):  # What is handed over to a region or function may be rounded there.
+    if not isinstance(op, RelayOp):
+        # What is handed over to a region or another function may be rounded there.
         return not isinstance(op, ReturnOp)
     return isinstance(op, STEPS) or isinstance(op, CastOp) and not is_float(op.dtype)
 
