@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
 from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import normalize_axes
-from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
 from xrelay.frontends.onnx.importer.image import varying
@@ -227,6 +227,8 @@ def _resized_axis(
     node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
 ) -> SSAValue:
     """The data with one axis resized."""
+    if certainly(axis.target, 0):
+        return node.emit(StridedSliceOp(data, [0], [0], axes=[position]))
     if not axis.varies:
         require_table([axis.target], f"the array of places on axis {position}")
     # Where the result is longer than the axis scaled, places may lie further beyond the end than a matrix has rows for.

@@ -68,10 +68,8 @@ def uniform(node: Node, shape: Sequence[int], dtype: ElementType) -> SSAValue:
 
 def _uniform_between(node: Node, shape: Sequence[int], dtype: ElementType) -> SSAValue:
     low, high = node.real("low", 0.0), node.real("high", 1.0)
-    if abs(high - low) > float(
-        np.finfo(np.float32).max
-    ):  # The width of the interval is no number of f32.
-        dtype = f64
+    if abs(high - low) > float(np.finfo(np.float32).max):
+        dtype = f64  # The width of the interval is no number of f32.
     return _drawn(node, UniformOp, (low, high), shape, dtype)
 
 

@@ -233,6 +233,26 @@ def test_an_interval_wider_than_f32() -> None:
     assert abs(found.astype(np.float64).mean()) < 2e37 and abs(found).max() > 2.9e38
 
 
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_an_axis_resized_to_nothing(mode: str) -> None:
+    """There is no scale to divide by."""
+    data, sizes = floats(4, 5), longs(0, 3)
+    stated: dict[str, Any] = {
+        "mode": mode,
+        "coordinate_transformation_mode": "half_pixel_symmetric",
+    }
+    for antialias in (0, 1) if mode != "nearest" else (0,):
+        names = ["data", "", "", "sizes"]
+        node = helper.make_node("Resize", names, ["y"], antialias=antialias, **stated)
+        inputs = [helper.make_tensor_value_info("data", TensorProto.FLOAT, data.shape)]
+        results = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [0, 3])]
+        constants = [numpy_helper.from_array(sizes, "sizes")]
+        graph = helper.make_graph([node], "graph", inputs, results, constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+        (found,) = by_import(model, [data])
+        assert found.shape == (0, 3)
+
+
 def test_sequences_longer_than_the_tokens() -> None:
     """They occur nowhere."""
     data = longs(1, 2)
