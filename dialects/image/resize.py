@@ -2,7 +2,7 @@
 
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
 
@@ -25,6 +25,7 @@ from xrelay.dialects.fields import (
     operand,
     prop,
 )
+from xrelay.dialects.lengths import is_open, smaller
 from xrelay.dialects.shapes import element_type, ranked, require_one_of, same_dimension
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -74,6 +75,8 @@ class Coordinates:
     after: float = 0.0
     part: float = 1.0
     start: float = 0.0
+    alone: "tuple[int, Coordinates] | None" = None
+    """A number that is known when the program runs only, and the coordinates where it is 0 or less."""
 
     @property
     def scale(self) -> float:
@@ -99,27 +102,33 @@ def resize_coordinates(
     `target`, if it is given.
     """
     start, end = region
-    if mode == CROPPING:
-        if target > 1:
-            return Coordinates(0.0, length - 1, target - 1, part=end - start, start=start)
-        return Coordinates(0.0, length - 1, 1, part=0.0, start=0.5 * (start + end))
     # A scale is a fraction of whole numbers, of which lengths that are not known yet have products.
     whole, one = (target, 1) if scale is None else scale.as_integer_ratio()
     ratio = (length, target) if scale is None else (one, whole)
     match mode:
-        case "pytorch_half_pixel" if target <= 1:
-            return FIRST
-        case "half_pixel" | "pytorch_half_pixel":
+        case "half_pixel":
             return Coordinates(0.5, *ratio, -0.5)
         case "tf_half_pixel_for_nn":
             return Coordinates(0.5, *ratio)
         case "asymmetric":
             return Coordinates(0.0, *ratio)
+        case "pytorch_half_pixel":
+            return _or_alone(target - 1, Coordinates(0.5, *ratio, -0.5), FIRST)
+        case _ if mode == CROPPING:
+            middle = Coordinates(0.0, length - 1, 1, part=0.0, start=0.5 * (start + end))
+            usual = Coordinates(0.0, length - 1, target - 1, part=end - start, start=start)
+            return _or_alone(target - 1, usual, middle)
         case _:
             last = target - 1 if scale is None else length * whole - one
-            if target <= 1 or last == 0:
-                return FIRST
-            return Coordinates(0.0, (length - 1) * one, last)
+            usual = Coordinates(0.0, (length - 1) * one, last)
+            return _or_alone(smaller(target - 1, last), usual, FIRST)
+
+
+def _or_alone(beside: int, usual: Coordinates, alone: Coordinates) -> Coordinates:
+    """The usual coordinates, or others where there is nothing beside one element of the result."""
+    if not is_open(beside):
+        return usual if beside > 0 else alone
+    return replace(usual, alone=(beside, alone))
 
 
 class ResizeOp(RelayOp, ABC):

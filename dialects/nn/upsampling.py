@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from xrelay.dialects.base import RelayOp, Value, operators
 from xrelay.dialects.fields import Flag, Real, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import CUBIC, Resize2DOp
+from xrelay.dialects.lengths import larger
 from xrelay.dialects.shapes import require_one_of, with_shape
 from xrelay.dialects.tensor.layout import Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -72,7 +73,8 @@ class UpsamplingFamilyOp(RelayOp, ABC):
             case "half_pixel":
                 return 2 * old, old - new, 2 * new
             case "align_corners":
-                return (old - 1, 0, new - 1) if new > 1 else (0, 0, 1)
+                # One element is at the start.
+                return old - 1, 0, larger(new - 1, 1)
             case _:
                 return old, 0, new
 

@@ -133,10 +133,19 @@ def _coordinate(ctx: KernelContext, op: image.ResizeOp) -> Coordinate:
     def coordinate(axis: int, index: Index) -> SSAValue:
         x, place = real(b, index), places[axis]
         v = Lanes.of(b, x)
-        scaled = v.mul(v.add(x, v.number(place.before)), _scale(v, place))
-        return v.add(scaled, _offset(v, place))
+        usual = _coordinate_at(v, x, place)
+        if place.alone is None:
+            return usual
+        beside, alone = place.alone
+        is_alone = b.compare_floats(extent(v, beside), "ole", v.number(0.0))
+        return b.select(is_alone, _coordinate_at(v, x, alone), usual)
 
     return coordinate
+
+
+def _coordinate_at(v: Lanes, x: SSAValue, place: image.Coordinates) -> SSAValue:
+    scaled = v.mul(v.add(x, v.number(place.before)), _scale(v, place))
+    return v.add(scaled, _offset(v, place))
 
 
 def _scale(v: Lanes, place: image.Coordinates) -> SSAValue:

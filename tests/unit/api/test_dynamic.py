@@ -196,9 +196,19 @@ perceptron (float[batch, 6] x) => (float[batch, 3] z)
 PINNING = """
 <ir_version: 8, opset_import: ["" : 18]>
 pinning (float[batch, steps] x) => (float[rows, columns] z) {
-  most = Constant <value_ints = [4]> ()
-  y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners", keep_aspect_ratio_policy = "not_larger", axes = [0]> (x, , , most)
-  z = Resize <mode = "linear", coordinate_transformation_mode = "align_corners", keep_aspect_ratio_policy = "not_larger", axes = [1]> (y, , , most)
+  sixteen = Constant <value_int = 16> ()
+  rate = Constant <value_int = 8000> ()
+  low = Constant <value_float = 0.0> ()
+  high = Constant <value_float = 4000.0> ()
+  size_rows_of = Shape <start = 0, end = 1> (x)
+  bands_rows_of = Squeeze (size_rows_of)
+  rows_of = MelWeightMatrix (bands_rows_of, sixteen, rate, low, high)
+  size_columns_of = Shape <start = 1, end = 2> (x)
+  bands_columns_of = Squeeze (size_columns_of)
+  columns_of = MelWeightMatrix (bands_columns_of, sixteen, rate, low, high)
+  turned = Transpose (columns_of)
+  y = MatMul (x, turned)
+  z = MatMul (rows_of, y)
 }
 """
 
@@ -358,8 +368,15 @@ def test_conditions_name_the_lengths_that_are_numbers() -> None:
     model, _ = compilations(
         """<ir_version: 8, opset_import: ["" : 18]>
         partly (float[batch, one, steps] x) => (float[batch, one, columns] z) {
-            most = Constant <value_ints = [4]> ()
-            z = Resize <mode = "linear", coordinate_transformation_mode = "align_corners", keep_aspect_ratio_policy = "not_larger", axes = [2]> (x, , , most)
+            sixteen = Constant <value_int = 16> ()
+            rate = Constant <value_int = 8000> ()
+            low = Constant <value_float = 0.0> ()
+            high = Constant <value_float = 4000.0> ()
+            size_m = Shape <start = 2, end = 3> (x)
+            bands_m = Squeeze (size_m)
+            m = MelWeightMatrix (bands_m, sixteen, rate, low, high)
+            turned = Transpose (m)
+            z = MatMul (x, turned)
         }"""
     )
     model.run({"x": floats(3, 1, 8)})

@@ -146,9 +146,16 @@ def test_calls_that_are_refused_decide_nothing() -> None:
 
 def test_numbers_that_are_asked_for_at_several_lengths() -> None:
     """They are numbers from then on: nothing is compiled in vain for each further one."""
-    text = """fitted (float[batch, n] x) => (float[batch, 4] y) {
-        most = Constant <value_ints = [4]> ()
-        y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners", keep_aspect_ratio_policy = "not_larger", axes = [1]> (x, , , most)
+    text = """bands (float[batch, n] x) => (float[batch, 9] y) {
+        sixteen = Constant <value_int = 16> ()
+        rate = Constant <value_int = 8000> ()
+        low = Constant <value_float = 0.0> ()
+        high = Constant <value_float = 4000.0> ()
+        size_m = Shape <start = 1, end = 2> (x)
+        bands_m = Squeeze (size_m)
+        m = MelWeightMatrix (bands_m, sixteen, rate, low, high)
+        turned = Transpose (m)
+        y = MatMul (x, turned)
     }"""
     stages: list[str] = []
     model = xrelay.compile(model_of(text), cache=False, progress=stages.append)

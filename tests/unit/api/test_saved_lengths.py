@@ -372,12 +372,19 @@ def test_programs_of_a_file_have_their_weights_in_common(tmp_path: Path) -> None
 
 
 def test_what_was_run_is_in_the_file(tmp_path: Path) -> None:
-    """The columns of an image that is fitted are a number in each program: those that came are what the file serves."""
+    """The bands of a matrix are a number in each program: those that came are what the file serves."""
     model = parser.parse_model(
         """<ir_version: 8, opset_import: ["" : 18]>
-        fitted (float[batch, columns] x) => (float[batch, q] z) {
-            most = Constant <value_ints = [4]> ()
-            z = Resize <mode = "linear", coordinate_transformation_mode = "align_corners", keep_aspect_ratio_policy = "not_larger", axes = [1]> (x, , , most)
+        bands (float[batch, columns] x) => (float[batch, q] z) {
+            sixteen = Constant <value_int = 16> ()
+            rate = Constant <value_int = 8000> ()
+            low = Constant <value_float = 0.0> ()
+            high = Constant <value_float = 4000.0> ()
+            size_m = Shape <start = 1, end = 2> (x)
+            bands_m = Squeeze (size_m)
+            m = MelWeightMatrix (bands_m, sixteen, rate, low, high)
+            turned = Transpose (m)
+            z = MatMul (x, turned)
         }"""
     )
     found = xrelay.compile(model)

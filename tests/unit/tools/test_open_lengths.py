@@ -26,14 +26,20 @@ ROWS = parser.parse_model(
 )
 WEIGHTS = np.random.default_rng(0).standard_normal((24, 24)).astype(np.float32) / 5
 ROWS.graph.initializer.append(numpy_helper.from_array(WEIGHTS, "w"))
-FITTED = parser.parse_model(
+BANDS = parser.parse_model(
     """<ir_version: 8, opset_import: ["" : 18]>
-    fitted (float[batch, width, 1] x) => (float[batch, w, 1] y) {
-        most = Constant <value_ints = [4]> ()
-        y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners", keep_aspect_ratio_policy = "not_larger", axes = [1]> (x, , , most)
+    bands (float[batch, width, 1] x) => (float[batch, 9, 1] y) {
+        sixteen = Constant <value_int = 16> ()
+        rate = Constant <value_int = 8000> ()
+        low = Constant <value_float = 0.0> ()
+        high = Constant <value_float = 4000.0> ()
+        size_m = Shape <start = 1, end = 2> (x)
+        bands_m = Squeeze (size_m)
+        m = MelWeightMatrix (bands_m, sixteen, rate, low, high)
+        y = MatMul (m, x)
     }"""
 )
-"""The image is multiplied with a table, which has numbers for lengths."""
+"""The bands are those of a table, which has numbers for lengths."""
 
 
 def saved(tmp_path: Path, model: ModelProto) -> str:
@@ -132,13 +138,13 @@ def test_groups_and_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_lengths_that_are_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = explained(tmp_path, FITTED, "--memory")
+    data = explained(tmp_path, BANDS, "--memory")
     why = "the model needs the number, so each length takes a program of its own"
     assert data["lengths"]["numbers"] == {"width": why}
     assert "width == 38" in data["lengths"]["conditions"]
     assert data["inputs_expressions"]["x"] == str(4 * 38) + "*batch"
     assert f"width is 38 in it: {why}" in capsys.readouterr().out
-    alone = explained(tmp_path, FITTED, "--memory", "--shape", "batch=0,0")
+    alone = explained(tmp_path, BANDS, "--memory", "--shape", "batch=0,0")
     assert "workspace_expression" not in alone
     assert "a program for batch = 0, width = 37 alone" in capsys.readouterr().out
     assert alone["lengths"]["numbers"]["batch"] == "the range has no other one"

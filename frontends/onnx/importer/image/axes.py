@@ -1,8 +1,10 @@
 """How Resize changes axes, and how it computes elements."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
 
-from xrelay.dialects.lengths import certainly, is_open
+from xrelay.dialects.lengths import certainly, is_open, larger, smaller
 
 
 @dataclass(frozen=True)
@@ -19,15 +21,36 @@ class Interpolation:
 
 
 @dataclass(frozen=True)
+class Fit:
+    """The scale that axes share where their aspect ratio is kept: the least of some, or the greatest."""
+
+    pairs: tuple[tuple[int, int], ...]
+    """Lengths and sizes of axes; the scales are size / length."""
+    is_least: bool
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the scale is 1, whatever the lengths are."""
+        return all(certainly(*pair) for pair in self.pairs)
+
+    def whole(self, length: int) -> int:
+        """A length scaled and rounded, halves up."""
+        found = (
+            size if certainly(each, length) else (2 * length * size + each) // (2 * each)
+            for each, size in self.pairs
+        )
+        return reduce(smaller if self.is_least else larger, found)
+
+
+@dataclass(frozen=True)
 class Axis:
     """How the length of an axis changes, with the part of it that is cut out for cropping."""
 
     length: int
     target: int
     scale: float | None
-    """None where it is a quotient of lengths: target / length, or what `ratio` says."""
-    ratio: tuple[int, int] | None = None
-    """Two lengths whose quotient is the inverse of the scale."""
+    """None where it is a quotient of lengths: target / length, or what `fit` says."""
+    fit: Fit | None = None
     start: float = 0.0
     end: float = 1.0
 
@@ -35,23 +58,24 @@ class Axis:
     def stays(self) -> bool:
         """Whether nothing changes, whatever the lengths are."""
         same = self.scale in (1.0, None) and certainly(self.length, self.target)
-        by_one = self.ratio is None or certainly(*self.ratio)
+        by_one = self.fit is None or self.fit.is_one
         return same and by_one and (self.start, self.end) == (0.0, 1.0)
 
     @property
     def varies(self) -> bool:
         """Whether a length is known when the program runs only."""
-        return any(map(is_open, (self.length, self.target, *(self.ratio or ()))))
+        fitted = () if self.fit is None else self.fit.pairs
+        return any(map(is_open, (self.length, self.target, *chain(*fitted))))
 
-    def at_numbers(self) -> "Axis":
-        """The axis, of which lengths that are known when the program runs only become numbers."""
-        ratio = None if self.ratio is None else (int(self.ratio[0]), int(self.ratio[1]))
-        return replace(self, length=int(self.length), target=int(self.target), ratio=ratio)
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Lengths and sizes whose quotients are the scale, of which it is the least or greatest one."""
+        return ((self.length, self.target),) if self.fit is None else self.fit.pairs
 
     @property
     def known_scale(self) -> float:
         """The scale as a number."""
         if self.scale is not None:
             return self.scale
-        under, over = self.ratio or (self.length, self.target)
-        return over / under
+        ((length, size),) = self.pairs
+        return size / length

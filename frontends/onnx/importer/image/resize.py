@@ -9,6 +9,7 @@ matrix of weights. Both are constants, or computed where lengths are known when 
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import floor
 from typing import Any
 
@@ -23,7 +24,7 @@ from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
 from xrelay.frontends.onnx.importer.image import varying
-from xrelay.frontends.onnx.importer.image.axes import Axis, Interpolation
+from xrelay.frontends.onnx.importer.image.axes import Axis, Fit, Interpolation
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.scaled_lengths import scaled
 from xrelay.frontends.onnx.importer.sizes import require_size, require_table
@@ -94,24 +95,18 @@ def _by_sizes(lengths: Sequence[int], sizes: Sequence[int], policy: str) -> list
         raise OnnxImportError(f"'keep_aspect_ratio_policy' is \"{policy}\"")
     if policy == "stretch":
         return [_to_size(length, size) for length, size in zip(lengths, sizes, strict=True)]
-    pairs = [*zip(lengths, sizes, strict=True)]
-    for length, size in pairs:
+    for length, size in zip(lengths, sizes, strict=True):
         _require_size(length, size)
-    return _by_ratio(pairs, policy)
+    fit = _fit([*zip(lengths, sizes, strict=True)], policy == "not_larger")
+    return [Axis(length, fit.whole(length), None, fit) for length in lengths]
 
 
-def _by_ratio(pairs: Sequence[tuple[int, int]], policy: str) -> list[Axis]:
-    """The same; which axis has the scale becomes a condition of lengths that are known when the program runs only."""
-    length, size = pairs[0]
-    for other, wanted in pairs[1:]:
-        smaller = wanted * length < size * other
-        if smaller == (policy == "not_larger") and wanted * length != size * other:
-            length, size = other, wanted
-
-    def target(each: int) -> int:
-        return size if certainly(each, length) else (2 * each * size + length) // (2 * length)
-
-    return [Axis(each, target(each), None, (length, size)) for each, _ in pairs]
+def _fit(pairs: list[tuple[int, int]], is_least: bool) -> Fit:
+    """The least or greatest scale of axes to sizes: all of them where some are known when the program runs only."""
+    if any(is_open(number) for pair in pairs for number in pair):
+        return Fit(tuple(dict.fromkeys(pairs)), is_least)
+    scales = [Fraction(size, length) for length, size in pairs]
+    return Fit((pairs[scales.index(min(scales) if is_least else max(scales))],), is_least)
 
 
 def _to_size(length: int, size: int) -> Axis:
@@ -179,7 +174,7 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
         return data
     is_image = len(axes) in _OPERATORS and min(changed) > 1
     # The operator takes a scale as a number, which ratios are not in the last place, and open ones not at all.
-    by_ratio = any(axis.ratio and (axis.varies or how.mode == "nearest") for axis in axes)
+    by_ratio = any(axis.fit and (axis.varies or how.mode == "nearest") for axis in axes)
     if is_image and how.coordinates in MODES and not how.antialias and not by_ratio:
         image = axes[2:]
         # Cropping takes its places from the lengths, whatever the scales are.
@@ -215,7 +210,7 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
 
 def _is_whole(axis: Axis) -> bool:
     """Whether the scale of an axis is that of its lengths."""
-    if axis.scale is None and axis.ratio is None:
+    if axis.scale is None and axis.fit is None:
         return True
     if axis.varies:
         over, under = axis.known_scale.as_integer_ratio()
@@ -231,13 +226,10 @@ def _resized_axis(
         return node.emit(StridedSliceOp(data, [0], [0], axes=[position]))
     if not axis.varies:
         require_table([axis.target], f"the array of places on axis {position}")
-    # Where the result is longer than the axis scaled, places may lie further beyond the end than a matrix has rows for.
-    may_be_far = axis.ratio and how.coordinates == "align_corners"
     if how.mode == "nearest":
         return varying.nearest(node, data, position, axis, how)
-    if axis.varies and not may_be_far:
+    if axis.varies:
         return _resized_open_axis(node, data, position, axis, how)
-    axis = axis.at_numbers()
     places = node.known_value(varying.places_of(varying.Places(node), axis, how.coordinates))
     assert places is not None, "the axis is known"
     _require_weights(position, axis, axis.length)

@@ -9,6 +9,7 @@ their lengths may be known when it runs only.
 """
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from math import ceil
 
 import numpy as np
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import f64, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.lengths import is_open
+from xrelay.dialects.lengths import is_open, larger, smaller
 from xrelay.dialects.tensor.binary import (
     AddOp,
     DivideOp,
@@ -91,8 +92,10 @@ def places_of(at: Places, axis: Axis, coordinates: str) -> SSAValue:
             is_alone = at.node.emit(EqualOp(last, at.number(0.0)))
             last = at.node.emit(WhereOp(is_alone, at.number(1.0), last))
             return at.divide(at.multiply(x, at.number(axis.length - 1)), last)
-        case "pytorch_half_pixel" if axis.target == 1:
-            return at.multiply(x, 0.0)
+        case "pytorch_half_pixel":
+            half = at.subtract(_on_axis(at, axis, at.add(x, 0.5)), 0.5)
+            # One place is at the start.
+            return at.multiply(half, at.number(smaller(axis.target - 1, 1)))
         case "tf_half_pixel_for_nn":
             return _on_axis(at, axis, at.add(x, 0.5))
         case "half_pixel_symmetric":
@@ -109,26 +112,33 @@ def _on_axis(at: Places, axis: Axis, places: SSAValue) -> SSAValue:
     """Places of the result on the axis: whole ones are exact where the scale is a quotient of lengths."""
     if axis.scale is not None:
         return at.divide(places, axis.scale)
-    length, target = axis.ratio or (axis.length, axis.target)
-    return at.divide(at.multiply(places, at.number(length)), at.number(target))
+    found = [_share(at, places, pair) for pair in axis.pairs]
+    # Places are not negative.
+    return reduce(at.larger if axis.fit and axis.fit.is_least else at.smaller, found)
 
 
 def _whole(at: Places, axis: Axis) -> SSAValue:
     """The scaled length, which may have a fraction."""
+    length = at.number(axis.length)
     if axis.scale is not None:
-        return at.multiply(at.number(axis.length), axis.scale)
-    if axis.ratio is None:
+        return at.multiply(length, axis.scale)
+    if axis.fit is None:
         return at.number(axis.target)
-    length, target = axis.ratio
-    return at.divide(at.multiply(at.number(axis.length), at.number(target)), at.number(length))
+    found = [_share(at, length, (size, own)) for own, size in axis.pairs]
+    return reduce(at.smaller if axis.fit.is_least else at.larger, found)
+
+
+def _share(at: Places, value: SSAValue, pair: tuple[int, int]) -> SSAValue:
+    """A value times the first one of two lengths divided by the second one."""
+    return at.divide(at.multiply(value, at.number(pair[0])), at.number(pair[1]))
 
 
 def _scale(at: Places, axis: Axis) -> SSAValue:
     """The scale of an axis."""
     if axis.scale is not None:
         return at.number(axis.scale)
-    length, target = axis.ratio or (axis.length, axis.target)
-    return at.divide(at.number(target), at.number(length))
+    found = [at.divide(at.number(size), at.number(length)) for length, size in axis.pairs]
+    return reduce(at.smaller if axis.fit and axis.fit.is_least else at.larger, found)
 
 
 def nearest(node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation) -> SSAValue:
@@ -182,10 +192,12 @@ def _reach(axis: Axis, how: Interpolation) -> int:
     if axis.scale is not None:
         step = ceil(max(1 / axis.scale, 1))
     else:
-        length, target = axis.ratio or (axis.length, axis.target)
-        step = max(-(-length // target), 1)
-    # A place is at most one step beyond an end, where the middles of axis and result are the same.
-    return (reach * step if how.antialias else reach) + step + 1
+        steps = [-(-length // size) for length, size in axis.pairs]
+        step = reduce(larger, steps, 1)
+    # A place is at most one step beyond an end, where the middles of axis and result are the same. Behind the corners it is half of
+    # (length - 1) / (whole - 1), where the whole size of 1.5 or more is rounded up.
+    beyond = 2 * step if axis.fit and how.coordinates == "align_corners" else step
+    return (reach * step if how.antialias else reach) + beyond + 1
 
 
 def _linear(at: Places, distances: SSAValue) -> SSAValue:

@@ -21,6 +21,7 @@ from xrelay.dialects.tensor.binary import (
     SubtractOp,
 )
 from xrelay.dialects.tensor.indexing import TakeOp
+from xrelay.dialects.tensor.reorder import SlidingWindowOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.stft import StftOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp, WhereOp
@@ -75,11 +76,7 @@ def _fourier_transform(node: Node, axis: int) -> SSAValue:
     bins = length // 2 + 1 if onesided else length
     used = smaller(shape[axis], bins if half else length)
     results = length if half else bins
-    if used * results > MAX_FACTORS:
-        raise UnsupportedNode(
-            f"it is a product with a matrix of {used} by {results} elements, more than "
-            f"{MAX_FACTORS}"
-        )
+    _require_factors(used, results)
     matrices = _factors(node, (used, results), length, data, weighted=half, scaled=inverse)
     # The axis of the transform becomes the last one, after the parts have one tensor each.
     order = [each for each in range(len(shape) - 1) if each != axis] + [axis]
@@ -93,6 +90,14 @@ def _fourier_transform(node: Node, axis: int) -> SSAValue:
     outputs = [real] if half else [real, imaginary]
     back = [order.index(each) for each in range(len(order))]
     return joined_parts(node, [node.emit(TransposeOp(each, back)) for each in outputs])
+
+
+def _require_factors(rows: int, columns: int) -> None:
+    if rows * columns > MAX_FACTORS:
+        raise UnsupportedNode(
+            f"it is a product with a matrix of {rows} by {columns} elements, more than "
+            f"{MAX_FACTORS}"
+        )
 
 
 def _factors(
@@ -158,31 +163,58 @@ def joined_parts(node: Node, parts: Sequence[SSAValue]) -> SSAValue:
 
 
 def short_time_fourier_transform(node: Node) -> SSAValue:
-    """STFT of real signals with a constant step and length of frames."""
+    """STFT: frames of a signal, which is real or has two parts, times a window, as products with matrices."""
     onesided = node.flag("onesided", default=True)
     signal = node.input(0)
     shape = node.shape_of(signal)
-    if len(shape) != 2 and (len(shape) != 3 or shape[2] != 1):
-        raise UnsupportedNode(
-            f"its signal has the shape {list(shape)}: only real ones are supported"
+    if len(shape) != 2 and (len(shape) != 3 or shape[2] not in (1, 2)):
+        raise OnnxImportError(
+            f"its signal has the shape {list(shape)}, expected real or complex numbers in rows"
         )
+    if len(shape) == 3 and shape[2] == 2 and onesided:
+        raise OnnxImportError("'onesided' is 1, and the signal complex, whose halves differ")
     steps = node.known_lengths(1, "frame_step")
     lengths = node.known_lengths(3, "frame_length") if node.has_input(3) else []
-    if node.has_input(2):
-        window = node.input(2)
-        lengths = lengths or list(node.shape_of(window))
-    elif len(lengths) == 1:
-        window = node.constant(np.ones(lengths[0], node.element_dtype(signal)))
-    else:
+    window = node.input(2) if node.has_input(2) else None
+    if window is None and len(lengths) != 1:
         raise OnnxImportError("it has neither a window nor a length of frames")
-    if len(steps) != 1 or len(lengths) != 1 or node.shape_of(window) != tuple(lengths):
+    stated = [] if window is None else list(node.shape_of(window))
+    lengths, stated = lengths or stated, stated or lengths
+    if len(steps) != 1 or len(lengths) != 1 or stated != lengths:
         raise OnnxImportError(
             f"the step is {steps}, the length of frames {lengths}, and the window has the shape "
-            f"{list(node.shape_of(window))}"
+            f"{stated}"
         )
-    signal = reshaped(node, signal, shape[:2])
-    result = node.emit(StftOp(signal, window, lengths[0], steps[0], lengths[0], onesided=onesided))
-    return node.emit(TransposeOp(result, (0, 2, 1, 3)))
+    (step,), (length,) = steps, lengths
+    if step < 1 or length < 1 or length > shape[1]:
+        raise OnnxImportError(
+            f"frames of {length} elements for each {step} of a signal of {shape[1]}"
+        )
+    bins = length // 2 + 1 if onesided else length
+    parts = _parts(node, signal)
+    if len(parts) == 1 and length * bins > MAX_FACTORS:
+        if window is None:
+            window = node.constant(np.ones(length, node.element_dtype(signal)))
+        result = node.emit(StftOp(parts[0], window, length, step, length, onesided=onesided))
+        return node.emit(TransposeOp(result, (0, 2, 1, 3)))
+    _require_factors(length, bins)
+    matrices = _factors(node, (length, bins), length, signal, weighted=False, scaled=False)
+    products: list[list[SSAValue]] = []
+    for part in parts:
+        frames = node.emit(SlidingWindowOp(part, 1, [length], [step]))
+        if window is not None:
+            frames = node.emit(MultiplyOp(frames, window))
+        products.append([matrix_product(node, frames, factor) for factor in matrices])
+    return joined_parts(node, _combined(node, products, inverse=False))
+
+
+def _parts(node: Node, signal: SSAValue) -> list[SSAValue]:
+    """The real rows of a signal, and the imaginary ones where it has them."""
+    shape = node.shape_of(signal)
+    if len(shape) == 2 or shape[2] == 1:
+        return [reshaped(node, signal, shape[:2])]
+    taken = [node.emit(StridedSliceOp(signal, [i], [i + 1], axes=[2])) for i in range(2)]
+    return [reshaped(node, each, shape[:2]) for each in taken]
 
 
 def window(weights: Sequence[float]) -> Converter:

@@ -105,7 +105,7 @@ REFUSED: Sequence[Row] = (
     ("STFT", [np.zeros((1, 8), np.float32)], [longs(2)], {"opset": 17}, "neither a window nor a length of frames"),
     ("STFT", [np.zeros((1, 8), np.float32)], [longs(2, 2), ROW], {"opset": 17}, "the step is [2, 2]"),
     ("STFT", [np.zeros((1, 8), np.float32)], [longs(2), ROW, longs(3)], {"opset": 17}, "the length of frames [3]"),
-    ("STFT", [np.zeros((1, 8, 2), np.float32)], [longs(2), ROW], {"opset": 17}, "only real ones are supported"),
+    ("STFT", [np.zeros((1, 8, 3), np.float32)], [longs(2), ROW], {"opset": 17}, "its signal has the shape [1, 8, 3]"),
     ("HannWindow", [], [longs(3, 4)], {"opset": 17}, "input 0 ('size') is [3, 4], expected one number"),
     ("MelWeightMatrix", [], [longs(4, 4), longs(9), longs(9), singles(0), singles(4)], {"opset": 17}, "an input has several elements"),
     *(

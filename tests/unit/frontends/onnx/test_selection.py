@@ -264,5 +264,20 @@ def test_short_time_fourier_transform():
     data, window = floats(2, 32, 1), np.hanning(8).astype(np.float32)
     check("STFT", [data], [np.array(4), window, np.array(8)], opset=17)
     check("STFT", [data], [np.array(4), window], opset=17, onesided=0)
-    with pytest.raises(OnnxImportError, match="only real ones"):
+    with pytest.raises(OnnxImportError, match="'onesided' is 1, and the signal complex"):
         import_model(one_node("STFT", [floats(2, 32, 2)], [np.array(4), window], opset=17))
+
+
+def test_short_time_fourier_transform_of_complex_signals():
+    data, window = floats(2, 32, 2), np.hanning(9).astype(np.float32)
+    frames = np.stack([data[:, i : i + 9] for i in range(0, 24, 4)], 1)
+    whole = np.fft.fft((frames[..., 0] + 1j * frames[..., 1]) * window)
+    expected = np.stack([whole.real, whole.imag], -1).astype(np.float32)
+    check("STFT", [data], [np.array(4), window], expected, opset=17, onesided=0)
+
+
+def test_short_time_fourier_transform_of_many_elements():
+    """Frames whose matrices would be too large are sums."""
+    data = floats(1, 4100)
+    model = import_model(one_node("STFT", [data], [np.array(4), None, np.array(4096)], opset=17))
+    assert "relay.stft" in str(model.module)
