@@ -6,6 +6,7 @@ elsewhere, and why the other candidates with it were not taken.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from math import inf
@@ -58,14 +59,12 @@ class Row:
 
 def explanation(placement: Placement, seconds: float = 10.0) -> list[Row]:
     """The rows of all operators, in the order of the graph. Searches for other plans end after so many seconds."""
-    plan = placement.outcome.plans[0]
     end = time.monotonic() + seconds
-    region_of = {
-        index: number
-        for number, region in enumerate(placement.regions())
-        for index in members(region.inside)
-    }
     regions = placement.regions()
+    region_of = {
+        index: number for number, region in enumerate(regions) for index in members(region.inside)
+    }
+    others = alternatives(placement, regions)
     rows: list[Row] = []
     for node in placement.graph.nodes:
         if not is_call(node.op) or node.index not in region_of:
@@ -85,7 +84,7 @@ def explanation(placement: Placement, seconds: float = 10.0) -> list[Row]:
                 placement.cost_of(region).seconds or 0.0,
                 cost,
                 where,
-                tuple(alternatives(placement, node.index, region, plan.cost)),
+                tuple(others[node.index]),
             )
         )
     return rows
@@ -128,12 +127,13 @@ def engine_of(problem: Problem, chosen: Sequence[int], index: int) -> str:
 
 
 def alternatives(
-    placement: Placement, index: int, region: Candidate, total: float
-) -> list[Alternative]:
-    """The candidates with a node that were not taken, and why."""
-    found: list[Alternative] = []
+    placement: Placement, regions: Sequence[Candidate]
+) -> defaultdict[int, list[Alternative]]:
+    """For each node the candidates with it that are no regions of the plan, and why they were not taken."""
+    taken = set(regions)
+    found: defaultdict[int, list[Alternative]] = defaultdict(list)
     for candidate, cost in zip(placement.candidates, placement.costs, strict=True):
-        if candidate == region or not candidate.inside >> index & 1 or candidate.engine == HOST:
+        if candidate in taken or candidate.engine == HOST:
             continue
         seconds = cost.seconds
         if seconds is None:
@@ -141,14 +141,18 @@ def alternatives(
         elif seconds == inf:
             seconds, reason = None, f"it cannot run: {cost.reason}"
         else:
-            reason = reason_not_taken(placement, candidate, seconds)
-        found.append(Alternative(candidate.engine, candidate.part.label, seconds, reason))
+            reason = reason_not_taken(placement, regions, candidate, seconds)
+        other = Alternative(candidate.engine, candidate.part.label, seconds, reason)
+        for index in members(candidate.inside):
+            found[index].append(other)
     return found
 
 
-def reason_not_taken(placement: Placement, candidate: Candidate, seconds: float) -> str:
-    """What the plan has in the place of a candidate that could run."""
-    touched = [each for each in placement.regions() if each.part.flow & candidate.part.flow]
+def reason_not_taken(
+    placement: Placement, regions: Sequence[Candidate], candidate: Candidate, seconds: float
+) -> str:
+    """What the regions of a plan have in the place of a candidate that could run."""
+    touched = [each for each in regions if each.part.flow & candidate.part.flow]
     spent = sum(placement.cost_of(each).seconds or 0.0 for each in touched)
     more = any(each.part.flow & ~candidate.part.flow for each in touched)
     count = f"{len(touched)} regions" if len(touched) > 1 else "1 region"

@@ -9,6 +9,7 @@ plan that touch are tried as one.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from xrelay.dialects.shapes import is_dynamic, leaf_types
 from xrelay.interpreters.arrays import dtype_of
@@ -93,7 +94,11 @@ class Placement:
 
     def cost_of(self, candidate: Candidate) -> Cost:
         """What is known of the cost of a candidate."""
-        return self.costs[self.candidates.index(candidate)]
+        return self._costs[candidate]
+
+    @cached_property
+    def _costs(self) -> dict[Candidate, Cost]:
+        return dict(zip(self.candidates, self.costs, strict=True))
 
 
 def all_candidates(graph: Graph, rules: Mapping[str, Rule]) -> list[Candidate]:

@@ -135,8 +135,8 @@ def test_candidates_that_were_not_taken() -> None:
     index = next(
         iter(graph.nodes[i].index for i in range(len(graph)) if nodes(graph, "b") >> i & 1)
     )
-    found = alternatives(placed, index, regions["nn.relu"], 6e-6)
-    assert found == [
+    others = alternatives(placed, placed.regions())
+    assert others[index] == [
         Alternative("one", "nn.relu", 2e-6, "in its place: 1 region of 1.0 µs; it costs 2.0 µs"),
         Alternative(
             "one", "exp+nn.relu", 5.5e-6, "in its place: 2 regions of 5.0 µs; it costs 5.5 µs"
@@ -155,10 +155,7 @@ def test_candidates_that_were_not_taken() -> None:
         ),
     ]
     last = next(i for i in range(len(graph)) if nodes(graph, "c") >> i & 1)
-    reasons = [
-        (e.operators, e.seconds, e.reason)
-        for e in alternatives(placed, last, regions["tanh"], 6e-6)
-    ]
+    reasons = [(each.operators, each.seconds, each.reason) for each in others[last]]
     assert reasons[1] == ("tanh", None, "its cost is unknown")
 
 
