@@ -29,6 +29,7 @@ with unknown dimensions, the bodies of `relay.fused` and `relay.composite` and f
 compilers.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -82,7 +83,14 @@ def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> 
 
 def _is_number(value: SSAValue) -> bool:
     """Whether a tensor has one element and at most one axis."""
-    return has_static_type(value) and shape_of(value) in ((), (1,))
+    if not has_static_type(value) or len(shape_of(value)) > 1:
+        return False
+    return all(certainly(length, 1) for length in shape_of(value))
+
+
+def _are_same(lengths: Sequence[int], others: Sequence[int]) -> bool:
+    """Whether lengths are the same, whatever those are that are known when the program runs only."""
+    return len(lengths) == len(others) and all(map(certainly, lengths, others))
 
 
 def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | None:
@@ -98,7 +106,9 @@ def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | 
             if not _is_number(factor):
                 return None
             factors.append(factor)
-        if not has_static_type(source) or shape_of(source)[-2:] != shape_of(op.tensor_b)[-2:]:
+        if not has_static_type(source):
+            return None
+        if not _are_same(shape_of(source)[-2:], shape_of(op.tensor_b)[-2:]):
             return None
         value = source
     if not isinstance(value.owner, TransposeOp) or not has_static_type(value):

@@ -1,14 +1,14 @@
 """Fourier transforms, as products with matrices, and windows of signals."""
 
 from collections.abc import Sequence
-from math import log, log10
+from math import isqrt, log, log10, prod
 
 import numpy as np
 from onnx import TensorProto
-from xdsl.dialects.builtin import f64
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.lengths import larger, smaller
+from xrelay.dialects.lengths import certainly, is_open, larger, smaller
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import (
     AddOp,
@@ -18,16 +18,14 @@ from xrelay.dialects.tensor.binary import (
     LessEqualOp,
     LogicalOrOp,
     MultiplyOp,
-    SubtractOp,
 )
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reorder import SlidingWindowOp
-from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.stft import StftOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp, WhereOp
-from xrelay.dialects.tensor.unary import CosOp, SinOp
+from xrelay.dialects.tensor.unary import CosOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.emitting import cast, joined, matrix_product, reshaped
+from xrelay.frontends.onnx.importer.emitting import cast, matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.frontends.onnx.tensors import element_type_of
@@ -73,97 +71,151 @@ def _fourier_transform(node: Node, axis: int) -> SSAValue:
         (length,) = lengths
     if length < 1:
         raise OnnxImportError(f"the length of the transform is {length}")
-    bins = length // 2 + 1 if onesided else length
-    used = smaller(shape[axis], bins if half else length)
-    results = length if half else bins
-    _require_factors(used, results)
-    matrices = _factors(node, (used, results), length, data, weighted=half, scaled=inverse)
-    # The axis of the transform becomes the last one, after the parts have one tensor each.
-    order = [each for each in range(len(shape) - 1) if each != axis] + [axis]
-    parts: list[SSAValue] = []
-    for part in range(shape[-1]):
-        taken = StridedSliceOp(data, [0, part], [used, part + 1], axes=[axis, len(shape) - 1])
-        cut = [*shape[:axis], used, *shape[axis + 1 : -1]]
-        parts.append(node.emit(TransposeOp(reshaped(node, node.emit(taken), tuple(cut)), order)))
-    products = [[matrix_product(node, part, factor) for factor in matrices] for part in parts]
-    real, imaginary = _combined(node, products, inverse=inverse)
-    outputs = [real] if half else [real, imaginary]
-    back = [order.index(each) for each in range(len(order))]
-    return joined_parts(node, [node.emit(TransposeOp(each, back)) for each in outputs])
+    results = length if half else length // 2 + 1 if onesided else length
+    used = smaller(shape[axis], length // 2 + 1 if half else length)
+    # The axis of the transform becomes the last one but the parts.
+    rank = len(shape)
+    order = [each for each in range(rank - 1) if each != axis] + [axis, rank - 1]
+    if not certainly(used, shape[axis]):
+        data = node.emit(StridedSliceOp(data, [0], [used], axes=[axis]))
+    rows = node.emit(TransposeOp(data, order))
+    found = _transformed(node, rows, length, results, inverse=inverse, is_half=half)
+    return node.emit(TransposeOp(found, [order.index(each) for each in range(rank)]))
 
 
-def _require_factors(rows: int, columns: int) -> None:
-    if rows * columns > MAX_FACTORS:
-        raise UnsupportedNode(
-            f"it is a product with a matrix of {rows} by {columns} elements, more than "
-            f"{MAX_FACTORS}"
-        )
-
-
-def _factors(
+def _transformed(
     node: Node,
-    shape: tuple[int, int],
+    data: SSAValue,
     length: int,
-    like: SSAValue,
+    results: int,
     *,
-    weighted: bool,
-    scaled: bool,
-) -> list[SSAValue]:
+    inverse: bool = False,
+    is_half: bool = False,
+) -> SSAValue:
     """
-    The matrices whose elements are cos(2 pi i j / length) and sin(2 pi i j / length), each computed once, for the angles of
-    one turn. With `weighted`, rows that stand for two frequencies count twice: all but the first, and the middle one of an even
-    length. With `scaled`, elements are divided by the length.
+    The first results of the transform of rows [..., elements, parts], whose parts are real and maybe imaginary ones:
+    [..., results, 2], or [..., results, 1] of the half of a spectrum whose inverse is real.
     """
-    rows, columns = shape
-    row = reshaped(node, node.counting(rows), (rows, 1))
-    column = reshaped(node, node.counting(columns), (1, columns))
-    place = node.emit(MultiplyOp(row, column))
-    place = node.emit(FloorModOp(place, node.scalar(length, place)))
-    angles = cast(node, node.counting(length), f64)
-    angles = node.emit(MultiplyOp(angles, node.scalar(2 * np.pi, angles)))
-    angles = node.emit(DivideOp(angles, node.scalar(length, angles)))
-    factor = node.scalar(1.0, angles)
-    if weighted:
+    kind = node.element_type(data)
+    if kind != f64:
+        data = cast(node, data, f32)
+    *batch, used, parts = node.shape_of(data)
+    steps = None if is_half else _steps(parts, used, length, results)
+    if steps is not None:
+        found = _in_two_steps(node, data, steps, results, inverse=inverse)
+        return cast(node, found, kind)
+    if used * results > MAX_FACTORS:
+        raise UnsupportedNode(
+            f"it is a product with a matrix of {used} by {results} elements, more than {MAX_FACTORS}"
+        )
+    row = _counted(node, used, 3)
+    places = node.emit(MultiplyOp(row, _counted(node, results, 1)))
+    factor = node.constant(np.ones((), np.float64))
+    if is_half:
+        # What stands for two frequencies counts twice: all but the first, and the middle one of an even length.
         is_first = node.emit(EqualOp(row, node.scalar(0, row)))
         is_second_half = node.emit(LessEqualOp(node.scalar((length + 1) // 2, row), row))
         is_alone = node.emit(LogicalOrOp(is_first, is_second_half))
         factor = node.emit(WhereOp(is_alone, factor, node.scalar(2.0, factor)))
-    if scaled:
-        factor = node.emit(DivideOp(factor, node.scalar(length, factor)))
-    matrices: list[SSAValue] = []
-    for function in (CosOp, SinOp):
-        turn = node.emit(function(angles))
-        matrix = node.emit(MultiplyOp(node.emit(TakeOp(turn, place)), factor))
-        matrices.append(node.computed(cast(node, matrix, node.element_type(like))))
-    return matrices
-
-
-def _combined(
-    node: Node, products: Sequence[Sequence[SSAValue]], *, inverse: bool
-) -> tuple[SSAValue, SSAValue]:
-    """The product of (a + i b) and (c -+ i s), given the products of a, and maybe b, with c and s."""
-    (real, cross), *rest = products
-    zero = node.scalar(0, cross)
-    if not rest:
-        return real, cross if inverse else node.emit(SubtractOp(zero, cross))
-    other_cross, other = rest[0]
     if inverse:
-        return (
-            node.emit(SubtractOp(real, other)),
-            node.emit(AddOp(other_cross, cross)),
-        )
-    return node.emit(AddOp(real, other)), node.emit(SubtractOp(other_cross, cross))
+        factor = node.emit(DivideOp(factor, node.scalar(length, factor)))
+    outputs = 1 if is_half else 2
+    matrix = _waves(node, places, length, (parts, outputs), factor, data, inverse=inverse)
+    product = matrix_product(node, reshaped(node, data, (*batch, used * parts)), matrix)
+    return cast(node, reshaped(node, product, (*batch, results, outputs)), kind)
 
 
-def joined_parts(node: Node, parts: Sequence[SSAValue]) -> SSAValue:
-    """Real and imaginary parts along a new last axis."""
-    rank = len(node.shape_of(parts[0]))
-    wide = [node.emit(ExpandDimsOp(part, rank)) for part in parts]
-    return joined(node, wide, rank)
+def _steps(parts: int, used: int, length: int, results: int) -> tuple[int, int] | None:
+    """Two factors of the length of a transform of all elements, where one step would be much more work, or too large."""
+    if any(map(is_open, (used, length, results))) or used != length:
+        return None
+    first = next(each for each in range(isqrt(length), 0, -1) if length % each == 0)
+    blocks = -(-results // first)
+    work, alone = 2 * length * (first * parts + 2 * blocks), 2 * parts * length * results
+    is_large = length * results > MAX_FACTORS
+    if length * blocks > MAX_FACTORS or not is_large and 2 * work > alone:
+        return None
+    return first, length // first
+
+
+def _in_two_steps(
+    node: Node, data: SSAValue, steps: tuple[int, int], results: int, *, inverse: bool
+) -> SSAValue:
+    """
+    A transform of first * second elements, with i = second * i1 + i2 and k = k1 + first * k2: for all k1 the sums over i1,
+    [k1, rows, i2], then their products with a matrix for each k1. Source: J. Cooley and J. Tukey, "An algorithm for the machine
+    calculation of complex Fourier series" (1965).
+    """
+    first, second = steps
+    *batch, length, parts = node.shape_of(data)
+    rows, blocks = prod(batch), -(-results // first)
+    one = node.constant(np.ones((), np.float64))
+    places = node.emit(MultiplyOp(_counted(node, first, 3), _counted(node, first, 1)))
+    matrix = _waves(node, places, first, (parts, 2), one, data, inverse=inverse)
+    split = node.emit(TransposeOp(reshaped(node, data, (rows, first, second, parts)), (0, 2, 1, 3)))
+    sums = matrix_product(node, reshaped(node, split, (rows * second, first * parts)), matrix)
+    sums = reshaped(node, sums, (rows, second, first, 2))
+    sums = reshaped(node, node.emit(TransposeOp(sums, (2, 0, 1, 3))), (first, rows, second * 2))
+    block = _counted(node, blocks, 1)
+    block = node.emit(MultiplyOp(block, node.scalar(first, block)))
+    frequency = node.emit(AddOp(_counted(node, first, 4), block))
+    places = node.emit(MultiplyOp(_counted(node, second, 3), frequency))
+    factor = node.scalar(1 / length, one) if inverse else one
+    matrices = _waves(node, places, length, (2, 2), factor, data, inverse=inverse)
+    found = reshaped(node, matrix_product(node, sums, matrices), (first, rows, blocks, 2))
+    found = node.emit(TransposeOp(found, (1, 2, 0, 3)))
+    found = reshaped(node, found, (rows, blocks * first, 2))
+    if blocks * first != results:
+        found = node.emit(StridedSliceOp(found, [0], [results], axes=[1]))
+    return reshaped(node, found, (*batch, results, 2))
+
+
+def _waves(
+    node: Node,
+    places: SSAValue,
+    length: int,
+    parts: tuple[int, int],
+    factor: SSAValue,
+    like: SSAValue,
+    *,
+    inverse: bool,
+) -> SSAValue:
+    """
+    Matrices that multiply pairs of real and imaginary parts by a factor times exp(-2 pi i place / length), or exp(2 pi i place / length)
+    for the inverse: of places [..., rows, 1, columns, 1] they are [..., rows * parts, columns * parts], with the parts of operands
+    and of results. Part p of an operand adds to part q of a result by the cosine, which is p - q quarters of a turn further. Those
+    of one turn are computed once.
+    """
+    own, others = parts
+    quarters = np.subtract.outer(np.arange(own), np.arange(others)) * (1 if inverse else -1)
+    quarters = node.constant(quarters.reshape(own, 1, others))
+    place = node.emit(FloorModOp(places, node.scalar(length, places)))
+    place = node.emit(MultiplyOp(place, node.scalar(4, place)))
+    ahead = node.emit(MultiplyOp(quarters, node.scalar(length, quarters)))
+    place = node.emit(AddOp(place, ahead))
+    place = node.emit(FloorModOp(place, node.scalar(4 * length, place)))
+    angle = node.counting(4 * length)
+    half = node.emit(FloorModOp(angle, node.scalar(2 * length, angle)))
+    is_none = node.emit(EqualOp(half, node.scalar(length, half)))
+    angle = cast(node, angle, f64)
+    angle = node.emit(MultiplyOp(angle, node.scalar(np.pi / 2, angle)))
+    angle = node.emit(DivideOp(angle, node.scalar(length, angle)))
+    cosine = node.emit(CosOp(angle))
+    # Where a cosine is 0, it is so exactly.
+    cosine = node.emit(WhereOp(is_none, node.scalar(0.0, cosine), cosine))
+    matrix = node.emit(MultiplyOp(node.emit(TakeOp(cosine, place)), factor))
+    *batch, rows, _, columns, _ = node.shape_of(matrix)
+    matrix = cast(node, matrix, node.element_type(like))
+    return node.computed(reshaped(node, matrix, (*batch, rows * own, columns * others)))
+
+
+def _counted(node: Node, length: int, behind: int) -> SSAValue:
+    """The numbers from 0 up to a length, in front of so many axes of one element."""
+    return reshaped(node, node.counting(length), (length, *[1] * behind))
 
 
 def short_time_fourier_transform(node: Node) -> SSAValue:
-    """STFT: frames of a signal, which is real or has two parts, times a window, as products with matrices."""
+    """STFT: the transforms of frames of a signal, which is real or has two parts, times a window."""
     onesided = node.flag("onesided", default=True)
     signal = node.input(0)
     shape = node.shape_of(signal)
@@ -171,7 +223,8 @@ def short_time_fourier_transform(node: Node) -> SSAValue:
         raise OnnxImportError(
             f"its signal has the shape {list(shape)}, expected real or complex numbers in rows"
         )
-    if len(shape) == 3 and shape[2] == 2 and onesided:
+    batch, elements, parts = (*shape, 1)[:3]
+    if parts == 2 and onesided:
         raise OnnxImportError("'onesided' is 1, and the signal complex, whose halves differ")
     steps = node.known_lengths(1, "frame_step")
     lengths = node.known_lengths(3, "frame_length") if node.has_input(3) else []
@@ -186,35 +239,23 @@ def short_time_fourier_transform(node: Node) -> SSAValue:
             f"{stated}"
         )
     (step,), (length,) = steps, lengths
-    if step < 1 or length < 1 or length > shape[1]:
+    if step < 1 or length < 1 or length > elements:
         raise OnnxImportError(
-            f"frames of {length} elements for each {step} of a signal of {shape[1]}"
+            f"frames of {length} elements for each {step} of a signal of {elements}"
         )
     bins = length // 2 + 1 if onesided else length
-    parts = _parts(node, signal)
-    if len(parts) == 1 and length * bins > MAX_FACTORS:
+    if parts == 1 and length * bins > MAX_FACTORS and _steps(1, length, length, bins) is None:
         if window is None:
-            window = node.constant(np.ones(length, node.element_dtype(signal)))
-        result = node.emit(StftOp(parts[0], window, length, step, length, onesided=onesided))
+            window = node.filled(np.ones((), node.element_dtype(signal)), (length,))
+        signal = reshaped(node, signal, (batch, elements))
+        result = node.emit(StftOp(signal, window, length, step, length, onesided=onesided))
         return node.emit(TransposeOp(result, (0, 2, 1, 3)))
-    _require_factors(length, bins)
-    matrices = _factors(node, (length, bins), length, signal, weighted=False, scaled=False)
-    products: list[list[SSAValue]] = []
-    for part in parts:
-        frames = node.emit(SlidingWindowOp(part, 1, [length], [step]))
-        if window is not None:
-            frames = node.emit(MultiplyOp(frames, window))
-        products.append([matrix_product(node, frames, factor) for factor in matrices])
-    return joined_parts(node, _combined(node, products, inverse=False))
-
-
-def _parts(node: Node, signal: SSAValue) -> list[SSAValue]:
-    """The real rows of a signal, and the imaginary ones where it has them."""
-    shape = node.shape_of(signal)
-    if len(shape) == 2 or shape[2] == 1:
-        return [reshaped(node, signal, shape[:2])]
-    taken = [node.emit(StridedSliceOp(signal, [i], [i + 1], axes=[2])) for i in range(2)]
-    return [reshaped(node, each, shape[:2]) for each in taken]
+    signal = reshaped(node, signal, (batch, elements, parts))
+    frames = node.emit(SlidingWindowOp(signal, 1, [length, parts], [step, 1]))
+    frames = reshaped(node, frames, (batch, (elements - length) // step + 1, length, parts))
+    if window is not None:
+        frames = node.emit(MultiplyOp(frames, reshaped(node, window, (length, 1))))
+    return _transformed(node, frames, length, bins)
 
 
 def window(weights: Sequence[float]) -> Converter:

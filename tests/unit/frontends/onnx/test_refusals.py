@@ -101,7 +101,7 @@ REFUSED: Sequence[Row] = (
     ("DFT", [IMAGE[0, 0, :, :, None]], [longs(0), longs(0)], {"opset": 20}, "the length of the transform is 0"),
     ("DFT", [IMAGE[0, 0, :, :, None]], [None, longs(2)], {"opset": 20}, "'axis' is 2, the data have the shape [3, 4, 1]"),
     ("DFT", [IMAGE[0, 0]], [None, longs(0)], {"opset": 20}, "'axis' is 0, the data have the shape [3, 4]"),
-    ("DFT", [np.zeros((2049, 1), np.float32)], [None, longs(0)], {"opset": 20}, "a matrix of 2049 by 2049 elements"),
+    ("DFT", [np.zeros((2053, 1), np.float32)], [None, longs(0)], {"opset": 20}, "a matrix of 2053 by 2053 elements"),
     ("STFT", [np.zeros((1, 8), np.float32)], [longs(2)], {"opset": 17}, "neither a window nor a length of frames"),
     ("STFT", [np.zeros((1, 8), np.float32)], [longs(2, 2), ROW], {"opset": 17}, "the step is [2, 2]"),
     ("STFT", [np.zeros((1, 8), np.float32)], [longs(2), ROW, longs(3)], {"opset": 17}, "the length of frames [3]"),

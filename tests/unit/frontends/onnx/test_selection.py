@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import Array, Samples, check, kinds, longs, one_node
+from onnx_models import Array, Samples, by_import, check, kinds, longs, one_node
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
 
@@ -277,7 +277,31 @@ def test_short_time_fourier_transform_of_complex_signals():
 
 
 def test_short_time_fourier_transform_of_many_elements():
-    """Frames whose matrices would be too large are sums."""
+    """Frames of a prime length whose matrix would be too large are sums; others are transformed in two steps."""
     data = floats(1, 4100)
-    model = import_model(one_node("STFT", [data], [np.array(4), None, np.array(4096)], opset=17))
-    assert "relay.stft" in str(model.module)
+    prime = kinds(one_node("STFT", [data], [np.array(4), None, np.array(2999)], opset=17))
+    assert "stft" in prime and "nn.matmul" not in prime
+    other = kinds(one_node("STFT", [data], [np.array(4), None, np.array(3000)], opset=17))
+    assert "stft" not in other and "nn.batch_matmul" in other
+
+
+@pytest.mark.parametrize("length", [96, 121, 1000, 4096])
+@pytest.mark.parametrize("inverse", [0, 1])
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("onesided", [0, 1])
+def test_fourier_transforms_in_two_steps(
+    length: int, inverse: int, parts: int, onesided: int
+) -> None:
+    if onesided and (inverse or parts == 2):
+        return
+    data = floats(2, length, 3, parts)
+    signal = data[..., 0] if parts == 1 else data[..., 0] + 1j * data[..., 1]
+    whole = np.fft.ifft(signal, axis=1) if inverse else np.fft.fft(signal, axis=1)
+    whole = whole[:, : length // 2 + 1] if onesided else whole
+    expected = np.stack([whole.real, whole.imag], -1).astype(np.float32)
+    options = {"inverse": inverse, "onesided": onesided, "opset": 20}
+    node = one_node("DFT", [data], [np.array([length]), np.array(1)], **options)
+    assert "nn.batch_matmul" in kinds(node)
+    (found,) = by_import(node, [data])
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found / scale, expected / scale, 1e-5, 1e-6)
