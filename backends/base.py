@@ -116,7 +116,10 @@ class Backend(ABC):
     """Whether NaN, infinities and -0 come out as IEEE 754 has them."""
 
     takes_onnx: bool = False
-    """Whether it prefers `RegionOptions.onnx`, where that is known, to the function that it is given."""
+    """
+    Whether it takes `RegionOptions.onnx`, where that is known, in place of the function that it is given, whose large constants may
+    have no elements then.
+    """
 
     fusion_style: FusionStyle = FusionStyle.ANY
     """Which of its operators placement considers as one region."""
