@@ -53,17 +53,17 @@ def input_types(
     _require_within(ranges, symbols)
     types: list[TensorType[Attribute]] = []
     unknown: list[str] = []
+    wanted: dict[str, tuple[str, str]] = {}
     for value, (element_type, _), dims in zip(inputs, declared, fixed, strict=True):
         if dims is None:
-            unknown.append(
-                f"input '{value.name}' has no shape: use shapes={{\"{value.name}\": […]}}, "
-                f"or --shape {value.name}=… on the command line"
-            )
+            unknown.append(f"input '{value.name}' has no shape")
+            wanted[value.name] = "[…]", "…"
             continue
         lengths = _with_lengths(dims, symbols)
         static = [dim for dim in lengths if isinstance(dim, int)]
         if len(static) < len(lengths):
-            unknown.append(_unknown_message(value.name, lengths, ranges))
+            unknown.append(_unknown_dimensions(value.name, lengths, ranges))
+            wanted |= _wanted(value.name, lengths, ranges)
             continue
         require_size(static, f"input '{value.name}'")
         types.append(TensorType(element_type, static))
@@ -75,7 +75,8 @@ def input_types(
             ),
             tuple(_output(value, symbols) for value in outputs),
         )
-        raise UnknownInputs(few(unknown, "; "), *described, ranges=ranges)
+        message = f"{few(unknown, '; ')}: {_way_out(wanted, ranges)}"
+        raise UnknownInputs(message, *described, ranges=ranges)
     return types
 
 
@@ -282,26 +283,31 @@ def _completed(
     return lengths
 
 
-def _unknown_message(name: str, dims: Sequence[Dimension], ranges: Ranges) -> str:
-    """What the user has to state about an input."""
-    unknown = {axis: dim for axis, dim in enumerate(dims) if isinstance(dim, str)}
+def _unknown_dimensions(name: str, dims: Sequence[Dimension], ranges: Ranges) -> str:
+    """What is not known about an input."""
     listed = ", ".join(
         f"{axis} ('{dim}'{_between(ranges, dim)})" if dim else f"{axis}"
-        for axis, dim in unknown.items()
+        for axis, dim in enumerate(dims)
+        if isinstance(dim, str)
     )
-    names = list(dict.fromkeys(unknown.values()))
-    if all(names):
-        lengths = {dim: str(ranges[dim][1]) if dim in ranges else "…" for dim in names}
-        mapping = ", ".join(f'"{dim}": {length}' for dim, length in lengths.items())
-        options = " ".join(f"--shape {dim}={length}" for dim, length in lengths.items())
-    else:
-        mapping = f'"{name}": [{", ".join(str(dim) or "…" for dim in dims)}]'
-        options = f"--shape {name}=…"
-    single = "one length, as in " if any(dim in ranges for dim in names) else ""
-    return (
-        f"input '{name}' has the unknown dimension {listed}: "
-        f"use {single}shapes={{{mapping}}}, or {options} on the command line"
-    )
+    return f"input '{name}' has the unknown dimension {listed}"
+
+
+def _wanted(name: str, dims: Sequence[Dimension], ranges: Ranges) -> dict[str, tuple[str, str]]:
+    """What has to be stated about an input, by name: in Python, and on the command line."""
+    names = list(dict.fromkeys(dim for dim in dims if isinstance(dim, str)))
+    if not all(names):
+        return {name: (f"[{', '.join(str(dim) or '…' for dim in dims)}]", "…")}
+    lengths = {dim: str(ranges[dim][1]) if dim in ranges else "…" for dim in names}
+    return {dim: (length, length) for dim, length in lengths.items()}
+
+
+def _way_out(wanted: Mapping[str, tuple[str, str]], ranges: Ranges) -> str:
+    """How to state it."""
+    single = "one length, as in " if any(name in ranges for name in wanted) else ""
+    mapping = few([f'"{name}": {value}' for name, (value, _) in wanted.items()])
+    options = few([f"--shape {name}={value}" for name, (_, value) in wanted.items()], " ")
+    return f"use {single}shapes={{{mapping}}}, or {options} on the command line"
 
 
 def _between(ranges: Ranges, dim: str) -> str:

@@ -197,7 +197,10 @@ def test_shapes_give_a_shape_where_there_is_none():
 @pytest.mark.parametrize(
     "shapes, message",
     [
-        ({}, r"input 'a' has the unknown dimension 0 \('N'\), 2: use shapes=\{\"a\": \[N, 3, …\]"),
+        (
+            {},
+            r"input 'a' has the unknown dimension 0 \('N'\), 2; .*: use shapes=\{\"a\": \[N, 3, …\]",
+        ),
         (
             {"c": [1]},
             "shapes= names 'c', which is neither an input nor an unknown dimension; inputs: 'a', 'b'",
