@@ -15,16 +15,22 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import is_open, pin_here, polynomial, scope_of
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.polynomials import Polynomial, split
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.random import DistributionOp
+from xrelay.dialects.tensor.reduce import MaxOp, MinOp, ProdOp, SumOp
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.lowering.emit.group import Group
 from xrelay.lowering.program.registry import RULES
 
-SERVES_NONE = (ConcatenateOp, QnnConcatenateOp, TupleOp, TupleGetItemOp, DistributionOp)
-"""Operators whose code serves tensors without elements: it reads and writes those that there are."""
+SERVES_NONE = (
+    *(ConcatenateOp, QnnConcatenateOp, TupleOp, TupleGetItemOp, DistributionOp),
+    *(SumOp, ProdOp, MaxOp, MinOp, DenseOp, MatmulOp, BatchMatmulOp),
+)
+"""Operators whose code serves tensors without elements: it reads and writes those that there are, in loops that may have no round."""
 
 
 @contextmanager
@@ -63,7 +69,7 @@ def _lengths(types: Iterable[Attribute]) -> Iterable[int]:
 
 def _require_elements(scope: Scope, op: Operation, results: Attribute) -> None:
     """Makes a condition of it that there are the elements that an operator reads for results that are not empty."""
-    if isinstance(op, SERVES_NONE) or not op.results:
+    if _serves_none(op) or not op.results:
         return
     read = [length for each in op.operands for length in _may_be_0(scope, each.type)]
     if type(op) in RULES:
@@ -77,6 +83,11 @@ def _require_elements(scope: Scope, op: Operation, results: Attribute) -> None:
         for each in read:
             if all(split(length, each)[1] for length in known):
                 scope.empty.relies_on(each, ">")
+
+
+def _serves_none(op: Operation) -> bool:
+    """Whether the code of an operator reads elements that there are only, also for results that are not empty."""
+    return isinstance(op, SERVES_NONE) or isinstance(op, PadOp) and op.pad_mode.data == "constant"
 
 
 def _may_be_0(scope: Scope, type_: Attribute) -> list[Polynomial]:
