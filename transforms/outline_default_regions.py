@@ -9,8 +9,9 @@
     }                                              }
 
 Operators are taken as early as they can be, and calls only when no operator is left that does not
-wait for one: there are few functions. Constants and tuples are made where they are used, in each function once, and
-what takes a field out of a tuple again is not needed.
+wait for one: there are few functions. Constants and tuples are made where they are used, in each function once, as are numbers of
+quantised constants, whose users compute with integers where they know these; and what takes a field out of a tuple again is not
+needed.
 
 Changes the function `main` (or the one named) only, and calls alone stay in their order. Operations of other dialects go into such
 functions too; calls and the terminator stay.
@@ -19,7 +20,7 @@ Source: none in Relay, whose executors call kernels one by one.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -29,6 +30,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator, SymbolTable
 
+from xrelay.analysis.facts.constants import computed_of_quantized
 from xrelay.analysis.facts.dependencies import operations_for
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.suggestions import PassOptionError
@@ -42,7 +44,10 @@ from xrelay.transforms.rules.operands import exchange_operands
 
 @dataclass
 class Segments:
-    """The operations of a block in an order in which those to be outlined stand together; tuples stand nowhere."""
+    """
+    The operations of a block in an order in which those to be outlined stand together. What is made where it is used stands
+    nowhere.
+    """
 
     order: list[list[Operation]] = field(default_factory=list[list[Operation]])
     """Segments of operations that become a function, and others alone."""
@@ -54,12 +59,17 @@ class Segments:
         default_factory=dict[Operation, list[Operation]]
     )
     """For tuples: the segment that was under way when the last of their fields was there, if that is in it."""
+    copied: set[Operation] = field(default_factory=set[Operation])
+    """What is made in each function that uses it: tuples, and what is computed of quantised constants."""
 
     @classmethod
     def of(cls, block: Block) -> "Segments":
         """Sorts the operations of a block. Takes time in proportion to their operands."""
         found = cls()
         waits, kinds = _waits(block), _kinds(block)
+        numbers = computed_of_quantized(block.ops).keys() - _asked_for(block, kinds)
+        found.copied.update(numbers, (op for op in block.ops if isinstance(op, TupleOp)))
+        kinds |= dict.fromkeys(numbers, "free")
         users: dict[Operation, list[Operation]] = {}
         for op, producers in waits.items():
             for producer in producers:
@@ -89,7 +99,7 @@ class Segments:
             if queue is ready["outlined"]:
                 found.inside[op] = segment
                 segment.append(op)
-            elif not isinstance(op, TupleOp):
+            elif op not in found.copied:
                 if queue is ready["other"] and segment:
                     found.order.append(segment)
                     segment = []
@@ -154,6 +164,37 @@ def _kinds(block: Block) -> dict[Operation, str]:
     return kinds
 
 
+def _asked_for(block: Block, kinds: Mapping[Operation, str]) -> set[Operation]:
+    """What operations that stay in the block use, also within tuples."""
+    found: set[Operation] = set()
+    pending = [op for op in block.ops if kinds[op] == "other"]
+    while pending:
+        for value in _operands(pending.pop()):
+            owner = value.owner
+            if isinstance(owner, Operation) and owner not in found:
+                found.add(owner)
+                if isinstance(owner, TupleOp):
+                    pending.append(owner)
+    return found
+
+
+def _divide_numbers(block: Block) -> None:
+    """Doubles what is computed of quantised constants for operations that stay in the block and for others, which get the copy."""
+    kinds = _kinds(block)
+    asked = _asked_for(block, kinds)
+    for op in computed_of_quantized(block.ops):
+        if op not in asked:
+            continue
+        copy = op.clone()
+        for use in list(op.results[0].uses):
+            user = block.find_ancestor_op_in_block(use.operation)
+            assert user is not None
+            if kinds[user] != "other" and not (isinstance(user, TupleOp) and user in asked):
+                use.operation.operands[use.index] = copy.results[0]
+        if copy.results[0].uses:
+            block.insert_op_after(copy, op)
+
+
 def _forward_fields(block: Block) -> None:
     """Puts the fields of tuples that are made in the block in the place of what takes them out again."""
     for op in list(block.ops):
@@ -190,7 +231,7 @@ class _Outlining:
                 seen.add(value)
                 if isinstance(value.owner, TupleOp):
                     pending.extend(value.owner.fields)
-                elif not self.is_own(value, ops):
+                elif not self.is_own(value, ops) and value.owner not in self.segments.copied:
                     self.needed.add(value)
 
     def is_own(self, value: SSAValue, ops: list[Operation]) -> bool:
@@ -211,7 +252,7 @@ class _Outlining:
 
     def outline(self, ops: list[Operation], name: str, last: Operation) -> func.FuncOp:
         """Makes a function of a segment, and a call of it at the end of the block."""
-        steps = self._with_tuples(ops)
+        steps = self._with_copies(ops)
         used = (value for op in steps for value in _operands(op) if value in self.level)
         outside = dict.fromkeys(
             value for value in used if value.owner not in steps and not self.is_own(value, ops)
@@ -240,22 +281,22 @@ class _Outlining:
         type_ = FunctionType.from_lists(body.arg_types, [value.type for value in outputs])
         return func.FuncOp(name, type_, Region(body), visibility="private")
 
-    def _with_tuples(self, ops: list[Operation]) -> dict[Operation, None]:
-        """The operations of a segment, each behind the tuples that it uses and those before it do not."""
+    def _with_copies(self, ops: list[Operation]) -> dict[Operation, None]:
+        """The operations of a segment, each behind what is made for it and those before it do not use."""
         steps: dict[Operation, None] = {}
 
-        def is_new_tuple(value: SSAValue) -> bool:
+        def is_new(value: SSAValue) -> bool:
             owner = value.owner
-            return isinstance(owner, TupleOp) and value in self.level and owner not in steps
+            return value in self.level and owner in self.segments.copied and owner not in steps
 
         for op in ops:
-            steps.update(dict.fromkeys(operations_for(op, is_new_tuple)))
+            steps.update(dict.fromkeys(operations_for(op, is_new)))
         return steps
 
     def finish(self, function: func.FuncOp) -> None:
         """Lets the block use what the calls give, and removes what it no longer needs."""
         for op in reversed(list(self.block.ops)):
-            if isinstance(op, TupleOp) and op not in self.placed:
+            if op in self.segments.copied and op not in self.placed:
                 Rewriter.erase_op(op)
         exchange_operands(walk(function), self.moved)
         for op in list(self.block.ops):
@@ -275,6 +316,7 @@ def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> Sequence
     """
     block = function.body.block
     _forward_fields(block)
+    _divide_numbers(block)
     segments = Segments.of(block)
     if not segments.inside:
         return ()

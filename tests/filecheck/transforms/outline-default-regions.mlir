@@ -3,6 +3,7 @@
 // RUN: xrelay-opt -p "outline-default-regions{function=other}" %s | filecheck %s --check-prefix OTHER
 // RUN: xrelay-opt -p "outline-default-regions{function=calls}" %s | filecheck %s --check-prefix CALLS
 // RUN: xrelay-opt -p "outline-default-regions{function=keep_calls}" %s | filecheck %s --check-prefix KEEP
+// RUN: xrelay-opt -p "outline-default-regions{function=quantised}" %s | filecheck %s --check-prefix QUANT
 // RUN: not xrelay-opt -p "outline-default-regions{function=nothing}" %s 2>&1 | filecheck %s --check-prefix NONE
 
 // What does not wait for the call is taken before it, in one function, in whatever order it stands.
@@ -98,3 +99,37 @@ func.func @keep_calls(%x: tensor<3xf32>) -> tensor<3xf32> {
 // KEEP-NEXT:    %[[B:.*]] = func.call @engine(%[[A]])
 // KEEP-NEXT:    func.return %[[B]]
 // KEEP-NOT:     @default_
+
+// What is computed of quantised constants goes where it is used, and is computed for others once.
+func.func @quantised(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %w = relay.constant dense<[1, 2, 3]> : tensor<3xi8>
+  %s = relay.constant dense<0.5> : tensor<f32>
+  %z = relay.constant dense<0> : tensor<i32>
+  %0 = relay.qnn.dequantize %w, %s, %z : (tensor<3xi8>, tensor<f32>, tensor<i32>) -> tensor<3xf32>
+  %1 = relay.negative %0 : (tensor<3xf32>) -> tensor<3xf32>
+  %2 = func.call @engine(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  %3 = relay.multiply %2, %1 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %4 = func.call @engine(%3) : (tensor<3xf32>) -> tensor<3xf32>
+  %5 = relay.multiply %4, %0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %6 = func.call @engine(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %5, %6 : tensor<3xf32>, tensor<3xf32>
+}
+
+// QUANT-LABEL: func.func @quantised(
+// QUANT-NEXT:    %[[W:.*]] = func.call @default_quantised_0() : () -> tensor<3xf32>
+// QUANT-NEXT:    %[[A:.*]] = func.call @engine(%{{.*}})
+// QUANT-NEXT:    %[[B:.*]] = func.call @default_quantised_1(%[[A]])
+// QUANT-NEXT:    %[[C:.*]] = func.call @engine(%[[B]])
+// QUANT-NEXT:    %[[D:.*]] = func.call @default_quantised_2(%[[C]])
+// QUANT-NEXT:    %[[E:.*]] = func.call @engine(%[[W]])
+// QUANT-NEXT:    func.return %[[D]], %[[E]]
+// QUANT:       func.func private @default_quantised_0() -> tensor<3xf32>
+// QUANT:         relay.qnn.dequantize
+// QUANT-NEXT:    func.return
+// QUANT:       func.func private @default_quantised_1(
+// QUANT:         relay.qnn.dequantize
+// QUANT-NEXT:    relay.negative
+// QUANT-NEXT:    relay.multiply
+// QUANT:       func.func private @default_quantised_2(
+// QUANT:         relay.qnn.dequantize
+// QUANT-NEXT:    relay.multiply
