@@ -117,7 +117,7 @@ def test_other_questions(tmp_path: Path, option: str, capsys: pytest.CaptureFixt
     data = explained(tmp_path, ROWS, option)
     text = capsys.readouterr().out
     assert data["lengths"]["at"] == {"batch": 37, "seq": 38}
-    assert "serves 1 <= seq" in text
+    assert "0 <= seq <= 2147483647" in text
     if option == "--operators":
         count = at(data["multiply_adds_expression"], {"batch": 3, "seq": 29})
         assert count == 3 * 29 * 24 * 24
