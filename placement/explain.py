@@ -61,9 +61,7 @@ def explanation(placement: Placement, seconds: float = 10.0) -> list[Row]:
     """The rows of all operators, in the order of the graph. Searches for other plans end after so many seconds."""
     end = time.monotonic() + seconds
     regions = placement.regions()
-    region_of = {
-        index: number for number, region in enumerate(regions) for index in members(region.inside)
-    }
+    region_of = _region_of(regions)
     others = alternatives(placement, regions)
     rows: list[Row] = []
     for node in placement.graph.nodes:
@@ -88,6 +86,11 @@ def explanation(placement: Placement, seconds: float = 10.0) -> list[Row]:
             )
         )
     return rows
+
+
+def _region_of(regions: Sequence[Candidate]) -> dict[int, int]:
+    """The numbers of the regions of nodes."""
+    return {index: i for i, region in enumerate(regions) for index in members(region.inside)}
 
 
 def name_of(node: Node) -> str:
@@ -129,12 +132,13 @@ def engine_of(problem: Problem, chosen: Sequence[int], index: int) -> str:
 def alternatives(
     placement: Placement, regions: Sequence[Candidate]
 ) -> defaultdict[int, list[Alternative]]:
-    """For each node the candidates with it that are no regions of the plan, and why they were not taken."""
-    taken = set(regions)
+    """For each node the candidates with it but its region, and why they were not taken."""
+    region_of, numbers = _region_of(regions), {each: i for i, each in enumerate(regions)}
     found: defaultdict[int, list[Alternative]] = defaultdict(list)
     for candidate, cost in zip(placement.candidates, placement.costs, strict=True):
-        if candidate in taken or candidate.engine == HOST:
+        if candidate.engine == HOST:
             continue
+        number = numbers.get(candidate)
         seconds = cost.seconds
         if seconds is None:
             reason = "its cost is unknown"
@@ -144,7 +148,8 @@ def alternatives(
             reason = reason_not_taken(placement, regions, candidate, seconds)
         other = Alternative(candidate.engine, candidate.part.label, seconds, reason)
         for index in members(candidate.inside):
-            found[index].append(other)
+            if number is None or region_of.get(index) != number:
+                found[index].append(other)
     return found
 
 

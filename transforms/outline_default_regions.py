@@ -167,7 +167,7 @@ def _kinds(block: Block) -> dict[Operation, str]:
 def _asked_for(block: Block, kinds: Mapping[Operation, str]) -> set[Operation]:
     """What operations that stay in the block use, also within tuples."""
     found: set[Operation] = set()
-    pending = [op for op in block.ops if kinds[op] == "other"]
+    pending = [op for op in block.ops if kinds[op] != "outlined" and not isinstance(op, TupleOp)]
     while pending:
         for value in _operands(pending.pop()):
             owner = value.owner
@@ -182,17 +182,23 @@ def _divide_numbers(block: Block) -> None:
     """Doubles what is computed of quantised constants for operations that stay in the block and for others, which get the copy."""
     kinds = _kinds(block)
     asked = _asked_for(block, kinds)
-    for op in computed_of_quantized(block.ops):
+
+    def stays(user: Operation) -> bool:
+        outer = block.find_ancestor_op_in_block(user)
+        assert outer is not None
+        return kinds[outer] != "outlined" and not (
+            isinstance(outer, TupleOp) and outer not in asked
+        )
+
+    for op in list(computed_of_quantized(block.ops)):
         if op not in asked:
             continue
-        copy = op.clone()
-        for use in list(op.results[0].uses):
-            user = block.find_ancestor_op_in_block(use.operation)
-            assert user is not None
-            if kinds[user] != "other" and not (isinstance(user, TupleOp) and user in asked):
-                use.operation.operands[use.index] = copy.results[0]
-        if copy.results[0].uses:
+        uses = [use for use in op.results[0].uses if not stays(use.operation)]
+        if uses:
+            copy = op.clone()
             block.insert_op_after(copy, op)
+            for use in uses:
+                use.operation.operands[use.index] = copy.results[0]
 
 
 def _forward_fields(block: Block) -> None:

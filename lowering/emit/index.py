@@ -141,7 +141,7 @@ class IndexBuilder:
             number = self.insert(llvm.SIToFPOp(number, type_)).result
         elif type_ != i64:
             assert is_integer_type(type_) and type_.width.data < 64
-            number = self.insert(arith.TruncIOp(number, type_)).result
+            number = self.insert(llvm.TruncOp(number, type_)).res
         if lanes == 1:
             return number
         return self.insert(vector.BroadcastOp(number, VectorType(type_, [lanes]))).vector

@@ -20,6 +20,7 @@ from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.polynomials import Polynomial, split
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
 from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.tensor.einsum import EinsumOp
 from xrelay.dialects.tensor.random import DistributionOp
 from xrelay.dialects.tensor.reduce import MaxOp, MinOp, ProdOp, SumOp
 from xrelay.dialects.tensor.transform import ConcatenateOp
@@ -28,7 +29,7 @@ from xrelay.lowering.program.registry import RULES
 
 SERVES_NONE = (
     *(ConcatenateOp, QnnConcatenateOp, TupleOp, TupleGetItemOp, DistributionOp),
-    *(SumOp, ProdOp, MaxOp, MinOp, DenseOp, MatmulOp, BatchMatmulOp),
+    *(SumOp, ProdOp, MaxOp, MinOp, DenseOp, MatmulOp, BatchMatmulOp, EinsumOp),
 )
 """Operators whose code serves tensors without elements: it reads and writes those that there are, in loops that may have no round."""
 

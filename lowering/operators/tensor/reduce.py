@@ -168,10 +168,10 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         assert isinstance(op, reduction.ReductionOp)
         axes, kind = op.reduced_axes, wide(element_of(op.data))
-        count = prod(shape_of(op.data)[axis] for axis in axes)
-        if not kind.is_float:
+        count = prod(shape_of(op.data)[axis] for axis in axes) if mean else None
+        if count is not None and not kind.is_float:
             count = max(count, 1)  # For no elements: 0, where floating point has NaN.
-        reduce_axes(ctx, op, axes, reducer, sink, kind, count if mean else None)
+        reduce_axes(ctx, op, axes, reducer, sink, kind, count)
 
     return (Implementation("loops", emit),)
 

@@ -156,6 +156,14 @@ CASES = {
             u = ReduceProd <keepdims = 0> (x)
         }"""
     ),
+    "whole numbers": Case(
+        """(int32[n, m] x) => (int32[n] y, int32[m] z, int32[n] u) {
+            y = ReduceMax <keepdims = 0, axes = [1]> (x)
+            z = ReduceSum <keepdims = 0> (x, first)
+            u = ReduceMin <keepdims = 0, axes = [1]> (x)
+        }""",
+        constants={"first": np.array([0])},
+    ),
     "products with sums": Case(
         """(float[b, 4, n] x, float[b, n, 9] y, float[9] c) => (float[b, 4, 9] z) {
             a = MatMul(x, y)

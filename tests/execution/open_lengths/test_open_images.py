@@ -301,3 +301,19 @@ def test_corners_of_images_that_keep_their_ratio(mode: str, policy: str) -> None
         (wanted,) = oracle.run(None, given)
         np.testing.assert_allclose(compiled.run(given)["y"], wanted, 1e-4, 1e-4)
     assert len({each.conditions for each in compiled.specialisations}) == 1
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_sizes_of_nothing_beside_a_ratio(mode: str) -> None:
+    """A size of 0 leaves the scale to the others."""
+    text = f"""fitted (float[b, 2, h, w] x, float[p, q] like) => (float[b, 2, s, t] y) {{
+        size = Shape (like)
+        y = Resize <mode = "{mode}", keep_aspect_ratio_policy = "not_smaller", axes = [2, 3]> (x, , , size)
+    }}"""
+    model = at_opset(18, model_of(text))
+    compiled = xrelay.compile(model, cache=False)
+    random, oracle = np.random.default_rng(5), ReferenceEvaluator(model)
+    for p, q in ((3, 4), (0, 4), (4, 0)):
+        given = {"x": reals(random, {}, (1, 2, 5, 7)), "like": np.zeros((p, q), np.float32)}
+        (wanted,) = oracle.run(None, given)
+        np.testing.assert_allclose(compiled.run(given)["y"], wanted, 1e-4, 1e-4)

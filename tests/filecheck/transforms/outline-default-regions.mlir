@@ -4,6 +4,8 @@
 // RUN: xrelay-opt -p "outline-default-regions{function=calls}" %s | filecheck %s --check-prefix CALLS
 // RUN: xrelay-opt -p "outline-default-regions{function=keep_calls}" %s | filecheck %s --check-prefix KEEP
 // RUN: xrelay-opt -p "outline-default-regions{function=quantised}" %s | filecheck %s --check-prefix QUANT
+// RUN: xrelay-opt -p "outline-default-regions{function=for_calls}" %s | filecheck %s --check-prefix FORCALLS
+// RUN: xrelay-opt -p "outline-default-regions{function=in_tuple}" %s | filecheck %s --check-prefix INTUPLE
 // RUN: not xrelay-opt -p "outline-default-regions{function=nothing}" %s 2>&1 | filecheck %s --check-prefix NONE
 
 // What does not wait for the call is taken before it, in one function, in whatever order it stands.
@@ -133,3 +135,41 @@ func.func @quantised(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
 // QUANT:       func.func private @default_quantised_2(
 // QUANT:         relay.qnn.dequantize
 // QUANT-NEXT:    relay.multiply
+
+// What calls alone use is computed once, with what it needs.
+func.func @for_calls(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %w = relay.constant dense<[1, 2, 3]> : tensor<3xi8>
+  %s = relay.constant dense<0.5> : tensor<f32>
+  %z = relay.constant dense<0> : tensor<i32>
+  %0 = relay.qnn.dequantize %w, %s, %z : (tensor<3xi8>, tensor<f32>, tensor<i32>) -> tensor<3xf32>
+  %1 = relay.negative %0 : (tensor<3xf32>) -> tensor<3xf32>
+  %2 = func.call @engine(%1) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %2 : tensor<3xf32>
+}
+
+// FORCALLS-LABEL: func.func @for_calls(
+// FORCALLS-NEXT:    %[[N:.*]] = func.call @default_for_calls_0() : () -> tensor<3xf32>
+// FORCALLS-NEXT:    func.call @engine(%[[N]])
+// FORCALLS:       func.func private @default_for_calls_0(
+// FORCALLS:         relay.qnn.dequantize
+// FORCALLS-NEXT:    relay.negative
+// FORCALLS-NEXT:    func.return
+
+// A tuple that has to stay keeps what it is made of.
+func.func @in_tuple(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %w = relay.constant dense<[1, 2, 3]> : tensor<3xi8>
+  %s = relay.constant dense<0.5> : tensor<f32>
+  %z = relay.constant dense<0> : tensor<i32>
+  %0 = relay.qnn.dequantize %w, %s, %z : (tensor<3xi8>, tensor<f32>, tensor<i32>) -> tensor<3xf32>
+  %t = relay.tuple %0, %x : (tensor<3xf32>, tensor<3xf32>) -> tuple<tensor<?xf32>, tensor<3xf32>>
+  %g = relay.tuple_get_item %t[0] : (tuple<tensor<?xf32>, tensor<3xf32>>) -> tensor<?xf32>
+  %2 = func.call @any_length(%g) : (tensor<?xf32>) -> tensor<3xf32>
+  func.return %2 : tensor<3xf32>
+}
+func.func private @any_length(%x: tensor<?xf32>) -> tensor<3xf32>
+
+// INTUPLE-LABEL: func.func @in_tuple(
+// INTUPLE-NEXT:    %[[N:.*]] = func.call @default_in_tuple_0() : () -> tensor<3xf32>
+// INTUPLE-NEXT:    %[[T:.*]] = relay.tuple %[[N]], %{{.*}}
+// INTUPLE-NEXT:    %[[G:.*]] = relay.tuple_get_item %[[T]][0]
+// INTUPLE-NEXT:    func.call @any_length(%[[G]])

@@ -104,7 +104,9 @@ def _by_sizes(lengths: Sequence[int], sizes: Sequence[int], policy: str) -> list
 def _fit(pairs: list[tuple[int, int]], is_least: bool) -> Fit:
     """The least or greatest scale of axes to sizes: all of them where some are known when the program runs only."""
     if any(is_open(number) for pair in pairs for number in pair):
-        return Fit(tuple(dict.fromkeys(pairs)), is_least)
+        # A scale of 0 is the greatest one only where all are.
+        some = [pair for pair in pairs if is_least or pair[1] > 0] or pairs
+        return Fit(tuple(dict.fromkeys(some)), is_least)
     scales = [Fraction(size, length) for length, size in pairs]
     return Fit((pairs[scales.index(min(scales) if is_least else max(scales))],), is_least)
 
@@ -281,7 +283,8 @@ def _weights(axis: Axis, places: Array, how: Interpolation) -> Array:
     if how.exclude_outside:
         weights = np.where((indices < 0) | (indices >= axis.length), 0, weights)
     if how.antialias or how.exclude_outside:
-        weights = weights / weights.sum(1, keepdims=True)
+        sums = weights.sum(1, keepdims=True)
+        weights = weights / np.where(sums == 0, 1, sums)
     matrix = np.zeros((axis.target, axis.length))
     rows = np.arange(axis.target)[:, None]
     np.add.at(matrix, (rows, np.clip(indices, 0, axis.length - 1)), weights)

@@ -180,7 +180,9 @@ def weights(
         distances = at.multiply(distances, at.smaller(_scale(at, axis), 1.0))
     matrix = _linear(at, distances) if how.mode == "linear" else _cubic(at, distances, how.alpha)
     if how.antialias or how.exclude_outside:
-        matrix = at.divide(matrix, node.emit(SumOp(matrix, [0], keepdims=True)))
+        sums = node.emit(SumOp(matrix, [0], keepdims=True))
+        is_outside = node.emit(EqualOp(sums, at.number(0.0)))
+        matrix = at.divide(matrix, node.emit(WhereOp(is_outside, at.number(1.0), sums)))
     if is_open(beyond) or beyond:
         data = node.emit(TakeOp(data, at.within(row, axis.length), axis=position))
     return data, matrix, rows
@@ -193,7 +195,7 @@ def _reach(axis: Axis, how: Interpolation) -> int:
         step = ceil(max(1 / axis.scale, 1))
     else:
         steps = [-(-length // size) for length, size in axis.pairs]
-        step = reduce(larger, steps, 1)
+        step = larger(reduce(larger if axis.fit and axis.fit.is_least else smaller, steps), 1)
     # A place is at most one step beyond an end, where the middles of axis and result are the same. Behind the corners it is half of
     # (length - 1) / (whole - 1), where the whole size of 1.5 or more is rounded up.
     beyond = 2 * step if axis.fit and how.coordinates == "align_corners" else step
