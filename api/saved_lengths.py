@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -316,20 +317,21 @@ def at_usual_lengths(
 ) -> tuple[T, dict[str, int]]:
     """
     What is made of a model at lengths that differ from one another, as what is equal by chance becomes a condition, or,
-    where the model makes no sense for these, at equal ones; and the lengths.
+    where the model makes no sense for these, at equal ones, or at such that often divide; and the lengths.
+
+    Raises what `make` raises for the first ones.
     """
     usual = _usual_lengths(unknown)
+    others = [] if unknown.ranges or len(usual) < 2 else [dict.fromkeys(usual, USUAL)]
+    others.append(_round_lengths(unknown))
     try:
         return make(usual), usual
     except DiagnosticException as error:
-        equal = dict.fromkeys(usual, USUAL)
-        if unknown.ranges or len(usual) < 2:
-            raise
-        logger.info("no program for lengths that differ: %s", error)
-        try:
-            return make(equal), equal
-        except DiagnosticException:
-            raise error from None
+        for lengths in others:
+            logger.info("no program for usual lengths: %s", error)
+            with suppress(DiagnosticException):
+                return make(lengths), lengths
+        raise
 
 
 def _usual_lengths(unknown: UnknownDimensions) -> dict[str, int]:
@@ -344,6 +346,17 @@ def _usual_lengths(unknown: UnknownDimensions) -> dict[str, int]:
         end = min(most, length + len(dimensions))
         others = (other for other in range(length, end + 1) if other not in found.values())
         found[each.name] = next(others, length)
+    return found
+
+
+def _round_lengths(unknown: UnknownDimensions) -> dict[str, int]:
+    """Multiples of 64, or of less where a range has none, for models that halve and double what they are given."""
+    found: dict[str, int] = {}
+    for place, each in enumerate(open_dimensions(unknown.inputs), 1):
+        least, most = unknown.ranges.get(each.name, (1, MOST))
+        steps = (64 >> i for i in range(7))
+        step = next((step for step in steps if most // step * step >= max(least, step)), 1)
+        found[each.name] = min(max(step * place, -(-least // step) * step), most // step * step)
     return found
 
 

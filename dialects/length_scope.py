@@ -304,7 +304,7 @@ class Scope:
     def _serves_more(self, value: Polynomial) -> bool:
         """
         Whether a polynomial in one symbol that is 0 at the hint is 0 for other lengths as well: beside it, as (n + 31) // 32 - 1
-        is, or one period later, as 2 * (n // 2) - n is.
+        is, or one period before or later, as 2 * (n // 2) - n is.
         """
         (symbol,) = self.symbols_in(value)
         period, needed = 1, set[int]()
@@ -317,7 +317,7 @@ class Scope:
                     period *= self.hint(atom.right)
                 pending += [atom.left, atom.right]
         own, (low, high) = self.atoms[symbol].hint, self.atoms[symbol].bounds
-        others = {own - 1, own + 1, own + period} if period > 1 else set[int]()
+        others = {own - 1, own + 1, own - period, own + period} if period > 1 else set[int]()
         return any(
             low <= other <= high and self._at(other, symbol, needed, value) == 0
             for other in sorted(others)

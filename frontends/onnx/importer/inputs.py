@@ -216,7 +216,7 @@ def _fixed_symbols(
             raise OnnxImportError(
                 f"{what} is {shown(single)}, expected a whole number, or the least and the greatest one"
             )
-        length = number_argument(what, single, 0, None, OnnxImportError)
+        length = number_argument(what, single, 0, MOST, OnnxImportError)
         symbols[name] = length, f"shapes= of '{name}'"
     return symbols
 

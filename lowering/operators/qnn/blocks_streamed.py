@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import likely
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.emit.index import Index
@@ -44,15 +45,15 @@ MOST_VECTORS = 4
 
 def _streamed_tile(product: BlocksProduct, parameters: Parameters) -> Tiling:
     """The tile that parameters state. Sums of a block and totals fit into the registers."""
-    many = product.target.vector_registers >= 32
-    rows = min(product.rows, MOST_ROWS if many else MOST_ROWS // 2)
+    many, all_rows = product.target.vector_registers >= 32, likely(product.rows)
+    rows = min(all_rows, MOST_ROWS if many else MOST_ROWS // 2)
     sums = MOST_SUMS if many else MOST_SUMS // 2 - 2
     panels = blocks(product.vectors, max(1, min(MOST_VECTORS, sums // rows)))
     # Panels of about the same width leave least unused.
     vectors = blocks(product.vectors, panels)
     names = ("", "rows", "vectors")
     usual = Tiling(1, rows, vectors)
-    return tile_parameters(parameters, usual, 1, product.rows, product.vectors, names)
+    return tile_parameters(parameters, usual, 1, all_rows, product.vectors, names)
 
 
 def _streamed_parameters(site: Site, parameters: Parameters) -> None:

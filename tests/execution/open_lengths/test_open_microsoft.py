@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from onnx import ValueInfoProto, helper, numpy_helper
+from open_shapes.code import check as check_between_pages
+from open_shapes.code import open_code
 
 from tests.execution.open_lengths.cases import (
     Case,
@@ -18,6 +20,7 @@ from tests.execution.open_lengths.cases import (
     sizes,
 )
 from xrelay.interpreters.arrays import Array
+from xrelay.options import CompileOptions
 
 
 @dataclass(frozen=True)
@@ -129,3 +132,31 @@ def written_case(written: Written) -> Case:
 @pytest.mark.parametrize("name", MICROSOFT)
 def test_one_program_serves_all_lengths_of_com_microsoft(name: str) -> None:
     check(written_case(MICROSOFT[name]))
+
+
+@pytest.mark.parametrize("first", [1, 7, 64])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_weights_of_four_bits_in_blocks(first: int, threads: int) -> None:
+    """One program from a decoder's step to a prompt, between pages that fault on access."""
+    random = np.random.default_rng(2)
+    constants = [
+        numpy_helper.from_array(random.integers(0, 256, (40, 3, 8), np.uint8), "q"),
+        numpy_helper.from_array(random.uniform(0, 0.1, 120).astype(np.float32), "s"),
+    ]
+    node = helper.make_node(
+        *("MatMulNBits", ["x", "q", "s"], ["y"]),
+        domain="com.microsoft",
+        K=48,
+        N=40,
+        bits=4,
+        block_size=16,
+    )
+    x, y = (
+        helper.make_tensor_value_info(name, 1, ["n", size]) for name, size in (("x", 48), ("y", 40))
+    )
+    graph = helper.make_graph([node], "graph", [x], [y], constants)
+    domains = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=domains, ir_version=10)
+    code = open_code(model, {"n": first}, CompileOptions(threads=threads))
+    for n in (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100):
+        check_between_pages(model, code, {"n": n}, 1e-4)

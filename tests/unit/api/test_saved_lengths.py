@@ -416,6 +416,29 @@ def test_what_was_run_is_in_the_file(tmp_path: Path) -> None:
         agree(loaded(path), 5, columns)
 
 
+@pytest.mark.parametrize("ranges", [{}, {"h": (2, 64), "w": (2, 64)}, {"h": (5, 40)}])
+def test_images_that_are_halved_and_doubled(
+    tmp_path: Path, ranges: dict[str, tuple[int, int]]
+) -> None:
+    """Usual lengths are odd: others are tried, and the program serves what divides."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 18]>
+        net (float[n, 3, h, w] x) => (float[n, 6, h, w] y) {
+            scales = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> ()
+            a = Relu (x)
+            b = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (a)
+            c = Resize <mode = "nearest"> (b, , scales)
+            y = Concat <axis = 1> (a, c)
+        }"""
+    )
+    path = tmp_path / "model.so"
+    saved(model, path, shapes=ranges)
+    found = loaded(path)
+    for n, h, w in ((1, 8, 12), (2, 40, 6), (3, 20, 34)):
+        arrays = arrays_for(model, {"n": n, "h": h, "w": w})
+        np.testing.assert_allclose(found.run(arrays)["y"], expected(model, arrays)["y"], 1e-5)
+
+
 ODD = """
 <ir_version: 8, opset_import: ["" : 17]>
 odd (float["float", "a-b"] x, float["a b", "größe"] y, float["1st", "*/"] z) => (float["float", "a-b"] u, float[p, q] v, float[r, s] w) {

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from onnx import ValueInfoProto
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.shapes import normalize_axis
@@ -12,6 +13,8 @@ from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
 from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, scan_parts, single
 from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import Node
+from xrelay.frontends.onnx.tensors import element_type_of
+from xrelay.interpreters.arrays import dtype_of
 
 MAX_ROUNDS = 1024
 """Loops of more rounds are not unrolled."""
@@ -53,9 +56,27 @@ def unrolled_loop(node: Node) -> Sequence[SSAValue]:
             if known is None:
                 raise DependsOnData(f"its condition is not a constant after round {rounds}")
             carries_on = bool(known.item())
-    if added and not rounds:
-        raise DependsOnData("it makes no round, and the shape of what rounds add is not known")
+    if not rounds:
+        return [*carried, *nothing_added(node, body.output[1 + len(carried) :])]
     return [*carried, *(joined(node, parts, 0) for parts in added)]
+
+
+def nothing_added(node: Node, outputs: Sequence[ValueInfoProto]) -> list[SSAValue]:
+    """
+    What no round adds: as many tensors without rows, which have the lengths that the body states, and 0 for those that it leaves
+    open.
+
+    Raises DependsOnData for shapes that it does not state.
+    """
+    found: list[SSAValue] = []
+    for output in outputs:
+        tensor = output.type.tensor_type
+        if not tensor.HasField("shape"):
+            raise DependsOnData("it makes no round, and the shape of what rounds add is not known")
+        dtype = dtype_of(element_type_of(tensor.elem_type, f"output '{output.name}'"))
+        lengths = [max(dim.dim_value, 0) for dim in tensor.shape.dim]
+        found.append(node.filled(np.zeros((), dtype), (0, *lengths)))
+    return found
 
 
 def unrolled_scan(node: Node) -> Sequence[SSAValue]:

@@ -205,6 +205,7 @@ def test_shapes_give_a_shape_where_there_is_none():
             {"c": [1]},
             "shapes= names 'c', which is neither an input nor an unknown dimension; inputs: 'a', 'b'",
         ),
+        ({"N": 2**31}, r"the length of 'N' in shapes= is 2147483648, expected"),
         ({"a": [4]}, r"the shape \[4\] of rank 1, the model states \[N, 3, \?\] of rank 3"),
         ({"a": [4, 5, 6]}, r"the model states \[N, 3, \?\]: dimension 1 is 3"),
         ({"a": [4, 3, 1], "b": [5, 3, 1]}, "symbol 'N' the length 4 in input 'a' and 5"),
