@@ -85,8 +85,8 @@ def loop(node: Node) -> Sequence[SSAValue]:
     adds = len(body.output) > 1 + max(node.input_count - 2, 0)
     asks = not goes_on(body) or (node.has_input(1) and node.known_value(node.input(1)) is None)
     limit = node.known_value(node.input(0)) if node.has_input(0) else None
-    rounds = int(limit.item()) if limit is not None and limit.size == 1 else None
-    few = rounds is not None and _few(node, body, rounds)
+    rounds = limit.item() if limit is not None and limit.size == 1 else None
+    few = rounds is not None and not is_open(rounds) and _few(node, body, rounds)
     if any(not is_tensor_type(node.input(i).type) for i in range(2, node.input_count)):
         return _listed(node)
     way = tested_loop if asks or not node.has_input(0) else counted_loop

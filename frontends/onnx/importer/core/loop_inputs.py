@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from onnx import GraphProto, numpy_helper
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
 from xrelay.frontends.onnx.importer.node import Node
@@ -63,10 +64,12 @@ def scan_parts(node: Node) -> ScanParts:
 
 
 def single(node: Node, index: int, what: str) -> int:
+    """The number in a constant input, which may be a length that is known when the program runs only."""
     array = node.known(index, what)
     if array.size != 1:
         raise OnnxImportError(f"input {index} ('{what}') has {array.size} elements, expected one")
-    return int(array.item())
+    number = array.item()
+    return number if is_open(number) else int(number)
 
 
 def _per_value(node: Node, name: str, count: int) -> list[int]:

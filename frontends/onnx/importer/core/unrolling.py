@@ -30,7 +30,7 @@ def unrolled_loop(node: Node) -> Sequence[SSAValue]:
     each round.
     """
     body = node.graph("body")
-    limit = single(node, 0, "M") if node.has_input(0) else None
+    limit = int(single(node, 0, "M")) if node.has_input(0) else None
     carries_on = bool(single(node, 1, "cond")) if node.has_input(1) else True
     carried = [node.input(index) for index in range(2, node.input_count)]
     if len(body.output) < 1 + len(carried):

@@ -22,7 +22,7 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.emitting import require_range, reshaped
+from xrelay.frontends.onnx.importer.emitting import cast, require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.shape_arithmetic import ends_of_range, has_lengths, number_array
 from xrelay.frontends.onnx.importer.sizes import require_table
@@ -127,14 +127,15 @@ def scatter_elements(node: Node) -> SSAValue:
     # The coordinates of each update: those of its own place, except on `axis`.
     shape = node.shape_of(indices)
     require_table((len(shape), *shape), "the array of coordinates of the updates")
-    grid = np.indices(shape, node.element_dtype(indices), sparse=True)
     axis = normalize_axis(axis, len(shape))
-    parts = [
-        node.emit(ExpandDimsOp(indices, 0))
-        if position == axis
-        else node.constant(np.ascontiguousarray(np.broadcast_to(places, shape))[None])
-        for position, places in enumerate(grid)
-    ]
+    parts: list[SSAValue] = []
+    for position, length in enumerate(shape):
+        if position == axis:
+            parts.append(node.emit(ExpandDimsOp(indices, 0)))
+            continue
+        own = cast(node, node.counting(length), node.element_type(indices))
+        own = reshaped(node, own, (1, *(length if i == position else 1 for i in range(len(shape)))))
+        parts.append(node.computed(node.emit(BroadcastToOp(own, (1, *shape)))))
     coordinates = parts[0]
     if len(parts) > 1:
         coordinates = node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=0))
