@@ -123,7 +123,7 @@ def test_usual_lengths(question: UnknownDimensions, lengths: dict[str, int]) -> 
 
 
 def test_usual_lengths_that_a_model_does_not_take() -> None:
-    """Equal ones are tried then, unless ranges are stated or there is one dimension; the first problem is told."""
+    """Equal ones are tried then, unless ranges are stated or there is one dimension, and multiples of 64; the first problem is told."""
     usual = vars(saved_lengths)["USUAL"]
     seen: list[tuple[int, ...]] = []
 
@@ -141,14 +141,36 @@ def test_usual_lengths_that_a_model_does_not_take() -> None:
         raise DiagnosticException(f"problem {len(seen)}")
 
     for question, count in (
-        (unknown("n", "m"), 2),
-        (unknown("n"), 1),
-        (unknown("n", "m", n=(2, 9)), 1),
+        (unknown("n", "m"), 3),
+        (unknown("n"), 2),
+        (unknown("n", "m", n=(2, 9)), 2),
     ):
         seen.clear()
         with pytest.raises(DiagnosticException, match=r"^problem 1$"):
             at_usual_lengths(question, never)
         assert len(seen) == count
+
+
+@pytest.mark.parametrize(
+    ("ranges", "expected"),
+    [
+        ({}, {"n": 64, "m": 128}),
+        ({"n": (2, 9)}, {"n": 8, "m": 128}),
+        ({"m": (100, 100)}, {"n": 64, "m": 100}),
+        ({"m": (3, 40), "n": (0, 1000)}, {"n": 64, "m": 32}),
+    ],
+)
+def test_usual_lengths_that_divide(
+    ranges: dict[str, tuple[int, int]], expected: dict[str, int]
+) -> None:
+    """Of models that halve and double what they are given."""
+
+    def halved(at: dict[str, int]) -> str:
+        if any(length % 4 for length in at.values()):
+            raise DiagnosticException("a length does not divide by 4")
+        return "made"
+
+    assert at_usual_lengths(unknown("n", "m", **ranges), halved) == ("made", expected)
 
 
 def lengths(symbols: str, bounds: Sequence[tuple[int, int]], *left_out: tuple[int, int]) -> Any:

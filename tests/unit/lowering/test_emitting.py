@@ -188,7 +188,7 @@ def test_loops_in_loops() -> None:
     [
         (i64, 1, ["llvm.getelementptr", "llvm.load"]),
         (i64, 4, ["llvm.getelementptr", "llvm.load", "vector.broadcast"]),
-        (i8, 1, ["llvm.getelementptr", "llvm.load", "arith.trunci"]),
+        (i8, 1, ["llvm.getelementptr", "llvm.load", "llvm.trunc"]),
         (f32, 1, ["llvm.getelementptr", "llvm.load", "llvm.sitofp"]),
         (f64, 2, ["llvm.getelementptr", "llvm.load", "llvm.sitofp", "vector.broadcast"]),
     ],
