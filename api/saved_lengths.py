@@ -323,12 +323,13 @@ def at_usual_lengths(
     """
     usual = _usual_lengths(unknown)
     others = [] if unknown.ranges or len(usual) < 2 else [dict.fromkeys(usual, USUAL)]
-    others.append(_round_lengths(unknown))
+    if (divisible := _round_lengths(unknown)) != usual:
+        others.append(divisible)
     try:
         return make(usual), usual
     except DiagnosticException as error:
+        logger.info("no program for usual lengths: %s", error)
         for lengths in others:
-            logger.info("no program for usual lengths: %s", error)
             with suppress(DiagnosticException):
                 return make(lengths), lengths
         raise

@@ -234,6 +234,22 @@ def parsed(text: str) -> ModelProto:
     return parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> ' + text)
 
 
+def bands_of(source: str, axis: int, result: str) -> str:
+    """
+    Nodes in text: a matrix [9, n] of bands, for the n elements of an axis. Importing needs the number, so each length takes a
+    program.
+    """
+    return f"""
+        {result}_lengths = Shape <start = {axis}, end = {axis + 1}> ({source})
+        {result}_bands = Squeeze ({result}_lengths)
+        {result}_depth = Constant <value_int = 16> ()
+        {result}_rate = Constant <value_int = 8000> ()
+        {result}_low = Constant <value_float = 0.0> ()
+        {result}_high = Constant <value_float = 4000.0> ()
+        {result} = MelWeightMatrix ({result}_bands, {result}_depth, {result}_rate, {result}_low, {result}_high)
+    """
+
+
 def session(model: ModelProto) -> Any:
     """A model in onnxruntime, which prints no warnings."""
     options: Any = onnxruntime.SessionOptions()

@@ -1,5 +1,7 @@
 """Operators on images and signals whose lengths are open: one program serves all lengths, and computes what onnxruntime does."""
 
+from pathlib import Path
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -317,3 +319,27 @@ def test_sizes_of_nothing_beside_a_ratio(mode: str) -> None:
         given = {"x": reals(random, {}, (1, 2, 5, 7)), "like": np.zeros((p, q), np.float32)}
         (wanted,) = oracle.run(None, given)
         np.testing.assert_allclose(compiled.run(given)["y"], wanted, 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("ranges", [{}, {"h": (2, 64), "w": (2, 64)}, {"h": (5, 40)}])
+def test_images_that_are_halved_and_doubled(
+    tmp_path: Path, ranges: dict[str, tuple[int, int]]
+) -> None:
+    """Usual lengths are odd, so others are tried for a file, and the program serves what divides."""
+    text = """net (float[n, 3, h, w] x) => (float[n, 6, h, w] y) {
+        scales = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> ()
+        a = Relu (x)
+        b = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (a)
+        c = Resize <mode = "nearest"> (b, , scales)
+        y = Concat <axis = 1> (a, c)
+    }"""
+    model, path = at_opset(18, model_of(text)), tmp_path / "model.so"
+    compiled = xrelay.compile(model, shapes=ranges)
+    assert isinstance(compiled, DynamicModel)
+    compiled.save(path)
+    found, oracle = xrelay.load(path), onnxruntime.InferenceSession(model.SerializeToString())
+    random = np.random.default_rng(6)
+    for n, h, w in ((1, 8, 12), (2, 40, 6), (3, 20, 34)):
+        given = {"x": reals(random, {}, (n, 3, h, w))}
+        (wanted,) = oracle.run(None, given)
+        np.testing.assert_allclose(found.run(given)["y"], wanted, 1e-5)

@@ -14,6 +14,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import parser
+from onnx_models import bands_of
 
 import xrelay
 from xrelay import compiler
@@ -193,23 +194,15 @@ perceptron (float[batch, 6] x) => (float[batch, 3] z)
   z = Relu(t)
 }
 """
-PINNING = """
+PINNING = f"""
 <ir_version: 8, opset_import: ["" : 18]>
-pinning (float[batch, steps] x) => (float[rows, columns] z) {
-  sixteen = Constant <value_int = 16> ()
-  rate = Constant <value_int = 8000> ()
-  low = Constant <value_float = 0.0> ()
-  high = Constant <value_float = 4000.0> ()
-  size_rows_of = Shape <start = 0, end = 1> (x)
-  bands_rows_of = Squeeze (size_rows_of)
-  rows_of = MelWeightMatrix (bands_rows_of, sixteen, rate, low, high)
-  size_columns_of = Shape <start = 1, end = 2> (x)
-  bands_columns_of = Squeeze (size_columns_of)
-  columns_of = MelWeightMatrix (bands_columns_of, sixteen, rate, low, high)
+pinning (float[batch, steps] x) => (float[rows, columns] z) {{
+  {bands_of("x", 0, "rows_of")}
+  {bands_of("x", 1, "columns_of")}
   turned = Transpose (columns_of)
   y = MatMul (x, turned)
   z = MatMul (rows_of, y)
-}
+}}
 """
 
 
@@ -366,18 +359,12 @@ def test_lengths_whose_number_something_needs_are_numbers() -> None:
 
 def test_conditions_name_the_lengths_that_are_numbers() -> None:
     model, _ = compilations(
-        """<ir_version: 8, opset_import: ["" : 18]>
-        partly (float[batch, one, steps] x) => (float[batch, one, columns] z) {
-            sixteen = Constant <value_int = 16> ()
-            rate = Constant <value_int = 8000> ()
-            low = Constant <value_float = 0.0> ()
-            high = Constant <value_float = 4000.0> ()
-            size_m = Shape <start = 2, end = 3> (x)
-            bands_m = Squeeze (size_m)
-            m = MelWeightMatrix (bands_m, sixteen, rate, low, high)
+        f"""<ir_version: 8, opset_import: ["" : 18]>
+        partly (float[batch, one, steps] x) => (float[batch, one, columns] z) {{
+            {bands_of("x", 2, "m")}
             turned = Transpose (m)
             z = MatMul (x, turned)
-        }"""
+        }}"""
     )
     model.run({"x": floats(3, 1, 8)})
     (program,) = model.specialisations

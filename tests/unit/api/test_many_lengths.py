@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from onnx import parser
-from onnx_models import model_of
+from onnx_models import bands_of, model_of
 
 import xrelay
 from xrelay import OnnxImportError
@@ -146,17 +146,11 @@ def test_calls_that_are_refused_decide_nothing() -> None:
 
 def test_numbers_that_are_asked_for_at_several_lengths() -> None:
     """They are numbers from then on: nothing is compiled in vain for each further one."""
-    text = """bands (float[batch, n] x) => (float[batch, 9] y) {
-        sixteen = Constant <value_int = 16> ()
-        rate = Constant <value_int = 8000> ()
-        low = Constant <value_float = 0.0> ()
-        high = Constant <value_float = 4000.0> ()
-        size_m = Shape <start = 1, end = 2> (x)
-        bands_m = Squeeze (size_m)
-        m = MelWeightMatrix (bands_m, sixteen, rate, low, high)
+    text = f"""bands (float[batch, n] x) => (float[batch, 9] y) {{
+        {bands_of("x", 1, "m")}
         turned = Transpose (m)
         y = MatMul (x, turned)
-    }"""
+    }}"""
     stages: list[str] = []
     model = xrelay.compile(model_of(text), cache=False, progress=stages.append)
     assert isinstance(model, DynamicModel)

@@ -15,7 +15,7 @@ import onnxruntime
 import pytest
 from engines.needed import needs_cc
 from onnx import ModelProto, parser
-from onnx_models import PERCEPTRON, model_of
+from onnx_models import PERCEPTRON, bands_of, model_of
 
 import xrelay
 from xrelay.runtime.dimensions.interface import OpenInterface, lengths_of
@@ -374,18 +374,12 @@ def test_programs_of_a_file_have_their_weights_in_common(tmp_path: Path) -> None
 def test_what_was_run_is_in_the_file(tmp_path: Path) -> None:
     """The bands of a matrix are a number in each program: those that came are what the file serves."""
     model = parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 18]>
-        bands (float[batch, columns] x) => (float[batch, q] z) {
-            sixteen = Constant <value_int = 16> ()
-            rate = Constant <value_int = 8000> ()
-            low = Constant <value_float = 0.0> ()
-            high = Constant <value_float = 4000.0> ()
-            size_m = Shape <start = 1, end = 2> (x)
-            bands_m = Squeeze (size_m)
-            m = MelWeightMatrix (bands_m, sixteen, rate, low, high)
+        f"""<ir_version: 8, opset_import: ["" : 18]>
+        bands (float[batch, columns] x) => (float[batch, q] z) {{
+            {bands_of("x", 1, "m")}
             turned = Transpose (m)
             z = MatMul (x, turned)
-        }"""
+        }}"""
     )
     found = xrelay.compile(model)
     path = tmp_path / "model.so"
@@ -414,29 +408,6 @@ def test_what_was_run_is_in_the_file(tmp_path: Path) -> None:
     assert ranged.specialisations == ()
     for columns in (2, 3, 4):
         agree(loaded(path), 5, columns)
-
-
-@pytest.mark.parametrize("ranges", [{}, {"h": (2, 64), "w": (2, 64)}, {"h": (5, 40)}])
-def test_images_that_are_halved_and_doubled(
-    tmp_path: Path, ranges: dict[str, tuple[int, int]]
-) -> None:
-    """Usual lengths are odd: others are tried, and the program serves what divides."""
-    model = parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 18]>
-        net (float[n, 3, h, w] x) => (float[n, 6, h, w] y) {
-            scales = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> ()
-            a = Relu (x)
-            b = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (a)
-            c = Resize <mode = "nearest"> (b, , scales)
-            y = Concat <axis = 1> (a, c)
-        }"""
-    )
-    path = tmp_path / "model.so"
-    saved(model, path, shapes=ranges)
-    found = loaded(path)
-    for n, h, w in ((1, 8, 12), (2, 40, 6), (3, 20, 34)):
-        arrays = arrays_for(model, {"n": n, "h": h, "w": w})
-        np.testing.assert_allclose(found.run(arrays)["y"], expected(model, arrays)["y"], 1e-5)
 
 
 ODD = """

@@ -11,6 +11,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import ModelProto, numpy_helper, parser
+from onnx_models import bands_of
 
 import xrelay
 from xrelay.runtime.dynamic import DynamicModel
@@ -27,17 +28,11 @@ ROWS = parser.parse_model(
 WEIGHTS = np.random.default_rng(0).standard_normal((24, 24)).astype(np.float32) / 5
 ROWS.graph.initializer.append(numpy_helper.from_array(WEIGHTS, "w"))
 BANDS = parser.parse_model(
-    """<ir_version: 8, opset_import: ["" : 18]>
-    bands (float[batch, width, 1] x) => (float[batch, 9, 1] y) {
-        sixteen = Constant <value_int = 16> ()
-        rate = Constant <value_int = 8000> ()
-        low = Constant <value_float = 0.0> ()
-        high = Constant <value_float = 4000.0> ()
-        size_m = Shape <start = 1, end = 2> (x)
-        bands_m = Squeeze (size_m)
-        m = MelWeightMatrix (bands_m, sixteen, rate, low, high)
+    f"""<ir_version: 8, opset_import: ["" : 18]>
+    bands (float[batch, width, 1] x) => (float[batch, 9, 1] y) {{
+        {bands_of("x", 1, "m")}
         y = MatMul (m, x)
-    }"""
+    }}"""
 )
 """The bands are those of a table, which has numbers for lengths."""
 
