@@ -439,7 +439,7 @@ def signature_of(
         tuple(map(step_spec, program.steps)),
         options.profile,
         program.loops,
-        None if scope is None else open_lengths(program, scope, options.layouts.capacities),
+        None if scope is None else open_lengths(program, scope),
         program.most_calls,
         program.is_shared,
         program.failures,

@@ -12,7 +12,7 @@ and the program is one for the shapes of the call alone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from traceback import walk_tb
@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.analysis.facts.names import short_name
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.length_scope import MOST, Pinned, Scope
-from xrelay.dialects.lengths import polynomial, symbol
+from xrelay.dialects.lengths import is_open, polynomial, symbol
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.polynomials import Polynomial, number
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
@@ -33,6 +33,7 @@ from xrelay.runtime.signature import (
     InputValue,
     Known,
     OpenTensor,
+    OpenValue,
     Ranges,
     Shapes,
     UnknownDimensions,
@@ -47,26 +48,23 @@ logger = logging.getLogger("xrelay.lengths")
 T = TypeVar("T")
 """A program, in some form."""
 
-_Kind: TypeAlias = tuple[dict[str, InputValue], Layouts]
-"""What programs for many lengths differ by."""
+_Kind: TypeAlias = tuple[dict[str, InputValue | tuple[int, ...]], Layouts]
+"""What programs for many lengths differ by: inputs whose elements they are for, or of which they take some of any number."""
 MOST_PLANNED = 1 << 32
 """So many bytes are taken for lengths that may come; beyond, as many as those of a call need."""
 MOST_PROGRAMS = 32
 """How many programs a model keeps for many lengths."""
 
 
-def open_lengths(program: Program, scope: Scope, capacities: Sequence[int] = ()) -> OpenLengths:
+def open_lengths(program: Program, scope: Scope) -> OpenLengths:
     """
-    What a lowered program knows about the lengths of a scope, and of the `capacities` of arrays that its inputs and
-    outputs lie in.
+    What a lowered program knows about the lengths of a scope.
 
     Raises Pinned where a number was asked for and somebody went on: no such program is kept, here or in the cache.
     """
     if scope.pinned:
         raise Pinned(scope, frozenset(scope.pinned))
-    shapes = [_shape(port) for port in program.inputs]
-    if capacities:
-        shapes.append(tuple(map(polynomial, capacities)))
+    shapes = [*map(_shape, program.inputs), *scope.rows]
     places = {
         length: (number, axis)
         for number, shape in reversed(list(enumerate(shapes)))
@@ -159,30 +157,40 @@ class Opener(Generic[T]):
         """
         numbers = {name: why for name, why in self.numbers.items() if len(self._asked_at[name]) > 1}
         asked: dict[str, int] = {}
+
+        def become_numbers(scope: Scope, symbols: Iterable[int], reason: str) -> None:
+            for each in sorted(symbols):
+                numbers[scope.symbols[each]] = reason
+                if each in scope.asked:
+                    asked[scope.symbols[each]] = scope.atoms[each].hint
+
         while True:
             scope = Scope()
             given = self._opened(shapes, scope, numbers)
+            lengths = len(scope.symbols)
+            given |= self._opened_elements(shapes, scope, numbers)
+            elements = range(lengths, len(scope.symbols))
             capacities = self._opened_capacities(layouts, scope, numbers)
             if not scope.symbols:
                 self._note(asked, numbers)
                 return None
-            reason = ""
             try:
                 program = self._compiled(given, capacities, scope)
                 refused = scope.refused()
                 if not scope.pinned and not refused:
                     self._note(asked, numbers)
                     return program, numbers
-                scope.pinned |= refused
+                become_numbers(scope, scope.pinned | refused, "")
             except Exception as error:
                 # Where a number was asked for, what follows says nothing.
-                if not scope.pinned:
+                if scope.pinned:
+                    become_numbers(scope, scope.pinned, _asker(error))
+                elif elements and isinstance(error, DiagnosticException):
+                    # Whatever knows elements of inputs takes numbers.
+                    scope.asked |= set(elements)
+                    become_numbers(scope, elements, _asker(error))
+                else:
                     raise
-                reason = _asker(error)
-            for each in sorted(scope.pinned):
-                numbers[scope.symbols[each]] = reason
-                if each in scope.asked:
-                    asked[scope.symbols[each]] = scope.atoms[each].hint
 
     def _note(self, asked: Mapping[str, int], numbers: Mapping[str, str]) -> None:
         """Notes what was asked for, of a call that has come to a program."""
@@ -191,25 +199,33 @@ class Opener(Generic[T]):
             self._asked_at.setdefault(name, set()).add(length)
 
     def lengths(self, shapes: Mapping[str, Known]) -> dict[str, int]:
-        """The open lengths of some shapes, by their names."""
-        return {
-            name: length
-            for spec in self._inputs
-            if not isinstance(shape := shapes[spec.name], InputValue)
-            for axis, length in enumerate(shape)
-            if (name := spec.length_name(axis)) is not None
-        }
+        """The open lengths of some shapes, and elements that may be such, by their names."""
+        found: dict[str, int] = {}
+        for spec in self._inputs:
+            found |= spec.open_numbers(shapes[spec.name])
+        return found
 
     def _opened_capacities(
         self, layouts: Layouts, scope: Scope, numbers: Container[str]
     ) -> Layouts:
         """The layouts with a symbol for the length of each array of the caller but those that have to be numbers."""
-        opened: list[int] = []
-        for i, length in enumerate(layouts.capacities):
-            name = f"capacity {i}"
-            is_open = name not in numbers and 0 <= length <= MOST
-            opened.append(symbol(scope, name, length) if is_open else length)
-        return replace(layouts, capacities=tuple(opened))
+        named = ((f"capacity {i}", length) for i, length in enumerate(layouts.capacities))
+        opened = _row(named, scope, numbers)
+        return replace(layouts, capacities=opened)
+
+    def _opened_elements(
+        self, shapes: Mapping[str, Known], scope: Scope, numbers: Container[str]
+    ) -> dict[str, Known]:
+        """The inputs whose elements may be lengths, with a symbol for each but those that have to be numbers."""
+        given: dict[str, Known] = {}
+        for spec in self._inputs:
+            value = shapes[spec.name]
+            if not isinstance(value, InputValue) or value.numbers is None:
+                continue
+            row = _row(spec.open_numbers(value).items(), scope, numbers)
+            if any(map(is_open, row)):
+                given[spec.name] = OpenValue(value.dtype, value.shape, value.content, row)
+        return given
 
     def _opened(
         self, shapes: Mapping[str, Known], scope: Scope, numbers: Container[str]
@@ -237,6 +253,19 @@ class Opener(Generic[T]):
         return given
 
 
+def _row(
+    numbers: Iterable[tuple[str, int]], scope: Scope, known: Container[str]
+) -> tuple[int, ...]:
+    """Numbers that a call tells beside shapes, by name: a symbol for each but those that have to be `known`. Adds them to the scope."""
+    row = tuple(
+        symbol(scope, name, number_) if name not in known and 0 <= number_ <= MOST else number_
+        for name, number_ in numbers
+    )
+    if row:
+        scope.rows.append(tuple(map(polynomial, row)))
+    return row
+
+
 class ManyLengths:
     """The programs of a dynamic model that serve many lengths. May be used by several threads at once."""
 
@@ -247,7 +276,7 @@ class ManyLengths:
         self._compiling = Lock()
         """One program is compiled at a time: it may serve those who wait."""
         self._programs: list[tuple[_Kind, Model]] = []
-        """With the elements of inputs, and the layouts, that they were made for."""
+        """With what they differ by."""
 
     def model(self, shapes: Mapping[str, Known], layouts: Layouts = ROW_MAJOR) -> Model | None:
         """
@@ -255,8 +284,12 @@ class ManyLengths:
 
         Raises UnknownDimensions where sizes depend on data.
         """
-        values = {name: each for name, each in shapes.items() if isinstance(each, InputValue)}
         taken = [each for each in shapes.values() if not isinstance(each, InputValue)]
+        values: dict[str, InputValue | tuple[int, ...]] = {}
+        for name, each in shapes.items():
+            if isinstance(each, InputValue):
+                values[name] = each if each.numbers is None else each.shape
+                taken += filter(None, (each.numbers,))
         if layouts.capacities:
             taken.append(layouts.capacities)
         kind = values, layouts.pattern

@@ -13,10 +13,12 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.ports import Port, entry_function, ports
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.length_scope import Scope
-from xrelay.dialects.lengths import is_open
+from xrelay.dialects.lengths import LengthsAttr, is_open
 from xrelay.dialects.shapes import HasNoCode, is_dynamic, is_tensor_type, types_within
 from xrelay.errors import CompileError
+from xrelay.interpreters.arrays import element_type_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.many_lengths import ManyLengths, Opener
 from xrelay.runtime.arguments import few, number_argument
@@ -28,6 +30,7 @@ from xrelay.runtime.signature import (
     InputValue,
     Known,
     OpenTensor,
+    OpenValue,
     Shapes,
     UnknownDimensions,
     stored,
@@ -253,13 +256,21 @@ def _make_constants(function: func.FuncOp, values: Mapping[str, InputValue]) -> 
             raise CompileError(
                 f"shapes= gives input '{port.name}' elements of type {given.dtype}, the program states {port.dtype}"
             )
-        op = constant_op(stored(given.array))
+        op = _constant(given)
         assert block.first_op is not None
         block.insert_op_before(op, block.first_op)
         arg.replace_all_uses_with(op.result)
         block.erase_arg(arg)
     # Names that follow from places would change with these.
     function.arg_attrs = parameter_attributes(kept)
+
+
+def _constant(given: InputValue) -> ConstantOp:
+    """The elements of an input, some of which may be lengths."""
+    if not isinstance(given, OpenValue):
+        return constant_op(stored(given.array))
+    type_ = TensorType(element_type_of(given.dtype), given.shape)
+    return ConstantOp(LengthsAttr(given.elements), type_)
 
 
 def _lengths(name: str, given: object) -> list[int]:

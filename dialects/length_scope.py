@@ -92,6 +92,8 @@ class Scope:
     """Which symbols may be 0."""
     scalings: dict[str, Scaling] = field(default_factory=dict[str, Scaling])
     """Those of atoms, by their names."""
+    rows: list[tuple[Polynomial, ...]] = field(default_factory=list[tuple[Polynomial, ...]])
+    """What a call tells beside the shapes of inputs: elements of some of them, and capacities of arrays."""
     pinned: set[int] = field(default_factory=set[int])
     """The symbols that have to be numbers."""
     asked: set[int] = field(default_factory=set[int])

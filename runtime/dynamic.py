@@ -453,13 +453,9 @@ class DynamicModel:
         """Adds to a message for which lengths the model makes no sense."""
         if isinstance(error, UnknownDimensions) or len(error.args) != 1:
             return
-        lengths = {
-            name: length
-            for spec, shape in zip(self.signature.inputs, shapes, strict=True)
-            if not isinstance(shape, InputValue)
-            for axis, length in enumerate(shape)
-            if (name := spec.length_name(axis)) is not None
-        }
+        lengths: dict[str, int] = {}
+        for spec, shape in zip(self.signature.inputs, shapes, strict=True):
+            lengths |= spec.open_numbers(shape)
         if lengths:
             told = few(f"{name} = {length}" for name, length in lengths.items())
             error.args = (f"{error.args[0]} (for {told})",)

@@ -66,6 +66,13 @@ class OpenTensor:
         dim = "" if self.dims is None else self.dims[axis]
         return (dim or f"{self.name}.{axis}") if isinstance(dim, str) else None
 
+    def open_numbers(self, known: "Known") -> "dict[str, int]":
+        """The unknown lengths in a shape, by what they go by, or the elements that may be lengths, in the order of rows."""
+        if isinstance(known, InputValue):
+            return {f"{self.name}[{i}]": each for i, each in enumerate(known.numbers or ())}
+        named = ((self.length_name(axis), length) for axis, length in enumerate(known))
+        return {name: length for name, length in named if name is not None}
+
     def describes(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether an array has this dtype, and this shape as far as it is known."""
         if array.dtype != self.dtype or self.dims is None:
@@ -78,6 +85,10 @@ class OpenTensor:
     def __str__(self) -> str:
         shape = "…" if self.dims is None else ", ".join(str(dim) or "?" for dim in self.dims)
         return f"'{self.name}' {'?' if self.dtype is None else self.dtype}[{shape}]"
+
+
+MOST_NUMBERS = 16
+"""Inputs with more elements hold no lengths: these are two numbers for each of eight axes at most."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +112,30 @@ class InputValue:
         """The elements, read-only."""
         return np.frombuffer(self.content, self.dtype).reshape(self.shape)
 
+    @property
+    def numbers(self) -> tuple[int, ...] | None:
+        """The elements where they may be lengths: a few whole numbers; None for others."""
+        is_whole = self.dtype in (np.dtype(np.int32), np.dtype(np.int64))
+        if not is_whole or not 0 < prod(self.shape) <= MOST_NUMBERS:
+            return None
+        return tuple(self.array.reshape(-1).tolist())
+
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)} {few(self.array.reshape(-1).tolist())}"
+
+
+@dataclass(frozen=True)
+class OpenValue(InputValue):
+    """The elements of an input, some of which are lengths: `content` has what they are in the first call."""
+
+    elements: tuple[int, ...]
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The elements, as objects."""
+        found = np.empty(len(self.elements), object)
+        found[:] = self.elements
+        return found.reshape(self.shape)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp
-from xrelay.dialects.lengths import certainly, divides
+from xrelay.dialects.lengths import certainly, divides, hint, is_open
 from xrelay.dialects.nn.norm import BiasAddOp, LayerNormOp, RmsNormOp, SoftmaxFamilyOp
 from xrelay.dialects.qnn.arithmetic import QnnLookupOp
 from xrelay.dialects.shapes import integer, is_tensor_type, same_shape, shape_of, with_shape
@@ -79,7 +79,11 @@ def aligned_groups(old: Shape, new: Shape) -> list[tuple[range, range]]:
                 left_is_part = True
             elif divides(right, left):
                 left_is_part = False
-            elif left == right:
+            elif hint(left) == hint(right) and left == right:
+                break
+            elif is_open(left) or is_open(right):
+                # Nothing says which of the two ends first.
+                i, j = len(old), len(new)
                 break
             else:
                 left_is_part = left < right

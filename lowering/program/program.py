@@ -29,9 +29,11 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, plan_memory, plan_slots
 from xrelay.analysis.facts.ports import Port, ports
-from xrelay.dialects.lengths import certainly, hint, is_open, is_open_type
+from xrelay.analysis.facts.walking import walk
+from xrelay.dialects.lengths import certainly, hint, holds_lengths, is_open, is_open_type
 from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.emit.evaluate import Leaf
+from xrelay.lowering.emit.likely import has_lengths
 from xrelay.lowering.program.caller_memory import PLAIN, CallerMemory, caller_memory, prepare
 from xrelay.lowering.program.control_flow import called_functions, check_flow
 from xrelay.lowering.program.entry import declarations, write_called, write_entry
@@ -161,7 +163,12 @@ def _called(
     lengths, or on memory of the caller.
     """
     called = called_functions(function)
-    if called and (layouts != ROW_MAJOR or any(is_open_type(each.type) for each in inputs)):
+    if not called:
+        return {}
+    varies = any(is_open_type(each.type) for each in inputs) or any(
+        holds_lengths(op) or has_lengths(op) for each in (function, *called) for op in walk(each)
+    )
+    if varies or layouts != ROW_MAJOR:
         raise HasNoCode(
             f"function '{called[0].sym_name.data}' is called, which has no code in programs for many lengths, and "
             "on memory of the caller"
@@ -214,9 +221,8 @@ def _finish(
     loops = any(map(may_last, within(nodes)))
     failures = tuple(lowering.failures)
     frame, lifetimes = _frame(lowering, WORDS if loops or failures else 0)
-    has_open = any(is_open_type(each.type) for each in inputs)
-    has_table = has_open or any(map(is_open, layouts.capacities))
-    lengths = Storage("input", len(inputs)) if has_table else None
+    # Where callers put the table of lengths, in a program that reads one.
+    lengths = Storage("input", len(inputs))
     frames = {called: _frame(each, 0)[0] for called, each in functions.items()}
     frame_bytes = max((each.size for each in frames.values()), default=0)
     fitting = max(MOST_FRAME_BYTES // max(frame_bytes, 1), 2)

@@ -152,6 +152,12 @@ def present(value: ValueInfoProto) -> ValueInfoProto:
     return ValueInfoProto(name=value.name, type=value.type.optional_type.elem_type)
 
 
+def has_open_dimension(value: ValueInfoProto) -> bool:
+    """Whether the model leaves a dimension of an input open, so that it has any number of elements."""
+    dims = _declared(value, "input")[1]
+    return dims is None or not all(isinstance(dim, int) for dim in dims)
+
+
 def input_values(inputs: Sequence[ValueInfoProto], shapes: Shapes) -> dict[str, InputValue]:
     """
     The elements that `shapes` gives of inputs.

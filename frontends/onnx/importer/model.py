@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 from onnx.inliner import inline_local_functions
 from xdsl.dialects.builtin import (
@@ -45,6 +44,7 @@ from xrelay.frontends.onnx.importer.functions import (
 )
 from xrelay.frontends.onnx.importer.inputs import (
     described_ports,
+    has_open_dimension,
     input_types,
     input_values,
     present,
@@ -60,7 +60,7 @@ from xrelay.frontends.onnx.loaded import LoadedModel
 from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
-from xrelay.runtime.signature import InputSequence, InputValue, Shapes, stored
+from xrelay.runtime.signature import InputSequence, InputValue, Shapes
 from xrelay.runtime.staged import Stages
 
 
@@ -299,9 +299,7 @@ class _Importer:
                     tuple(names),
                     many=True,
                 )
-            fields = [
-                self.builder.constant(stored(field.array), value.name) for field in given.fields
-            ]
+            fields = [self.builder.given(field, value.name) for field in given.fields]
             self.scope.values[value.name] = self.builder.emit(TupleOp(fields), value.name)
         return [value for value in inputs if value not in sequences]
 
@@ -312,8 +310,7 @@ class _Importer:
         for value in inputs:
             given = values.get(value.name)
             if given is not None:
-                array = given.array if stored_type(value) is None else given.array.view(np.uint8)
-                constant = self.builder.constant(array, value.name)
+                constant = self.builder.given(given, value.name)
                 self.scope.values[value.name] = self._entering(value, constant)
 
     def _entering(self, value: ValueInfoProto, given: SSAValue) -> SSAValue:
@@ -349,13 +346,19 @@ class _Importer:
             each.decides_sizes or any(_is_data(arg, each.value) for arg in arguments_of(each.value))
             for each in unknown
         )
+        may_be_data = many or any(
+            arg is not each.value and id(arg) in given and has_open_dimension(given[id(arg)])
+            for each in unknown
+            for arg in arguments_of(each.value)
+        )
         cut = None
         if (
-            many
+            may_be_data
             and len(self.scope.failed) == count
             and cutter.cut_at(self.scope.failed) is not None
         ):
             cut = partial(cutter.stages, self.scope.failed)
+            many = True
         taken = self._taken_branches() if many and cut is None else {}
         remedy = ELEMENTS_ARE_NEEDED if not many else ELEMENTS_ARE_DATA if cut is None else STAGED
         raise UnknownInputs(

@@ -36,10 +36,11 @@ from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths, number_
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import tensor_array
-from xrelay.interpreters.arrays import Array, dtype_of, type_of
+from xrelay.interpreters.arrays import Array, dtype_of, element_type_of, type_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.numerics import convert
 from xrelay.runtime.arguments import few
+from xrelay.runtime.signature import InputValue, OpenValue, stored
 
 Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue | None]]
 """
@@ -84,6 +85,12 @@ class Builder:
         if excess is not None:
             raise ProgramTooLarge(f"with '{name}' the constants have {excess}")
         return self.add(op, name)
+
+    def given(self, value: InputValue, name: str) -> SSAValue:
+        """A new constant of the elements of an input, some of which may be lengths."""
+        if isinstance(value, OpenValue):
+            return self._lengths(value.array, element_type_of(value.dtype), name)
+        return self.constant(stored(value.array), name)
 
     def _lengths(self, array: Array, dtype: ElementType, name: str) -> SSAValue:
         type_ = TensorType(dtype, array.shape)
