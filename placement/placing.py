@@ -313,7 +313,7 @@ class _Search:
         return found
 
     def run(self, candidates: Sequence[Candidate]) -> Placement:
-        """Searches until the best plans are measured, also with regions of them that touch as one."""
+        """Searches until the best plan is measured, also with regions of it that touch as one."""
         known = dict.fromkeys(candidates)
         rounds = 0
         while True:
@@ -331,10 +331,10 @@ class _Search:
             self.ask(guessed)
 
     def solved(self, candidates: list[Candidate], costs: list[Cost], seconds: float) -> Placement:
-        """The best plans by some costs, as far as they are found within so many seconds."""
+        """The best plan by some costs, as far as it is found within so many seconds."""
         limit = self.request.memory_limit
         problem = problem_of(self.graph, candidates, costs, self.borders, limit)
-        outcome = solve(problem, replace(self.request, seconds=seconds))
+        outcome = solve(problem, replace(self.request, seconds=seconds, plans=1))
         return Placement(
             self.graph, candidates, costs, self.borders, self.request, problem, outcome, self.pins
         )
@@ -342,9 +342,35 @@ class _Search:
     def settled(self, found: Placement) -> Placement:
         """The best plans by what is known in the end, where time was over before all of that was asked."""
         costs = self.costs(found.candidates)
-        if costs == found.costs:
+        if costs != found.costs:
+            found = self.solved(found.candidates, costs, LAST_SECONDS)
+        if self.request.method != "exact" or self.request.plans == 1:
             return found
-        return self.solved(found.candidates, costs, LAST_SECONDS)
+        return with_next_best(found)
+
+
+def with_next_best(placement: Placement) -> Placement:
+    """
+    A placement with the next best plans behind the best one, of what has run: what is guessed to be nearly as good may be
+    much, and would have to be measured first.
+    """
+    request, outcome = placement.request, placement.outcome
+    costs = run_costs(placement.candidates, placement.costs)
+    limit = request.memory_limit
+    try:
+        problem = problem_of(placement.graph, placement.candidates, costs, placement.borders, limit)
+        others = solve(problem, replace(request, seconds=LAST_SECONDS)).plans
+    except PlacementError:  # There is nothing that has run for some operator.
+        return placement
+    numbers = {(c.candidate, c.place): i for i, c in enumerate(placement.problem.choices)}
+    found = list(outcome.plans)
+    for plan in others:
+        chosen = (problem.choices[place] for place in plan.chosen)
+        same = [numbers.get((each.candidate, each.place)) for each in chosen]
+        known = [each for each in same if each is not None]
+        if len(known) == len(same) and tuple(sorted(known)) not in {each.chosen for each in found}:
+            found.append(placement.problem.plan(known))
+    return replace(placement, outcome=replace(outcome, plans=tuple(found[: request.plans])))
 
 
 def wholes(graph: Graph, candidates: Sequence[Candidate]) -> list[Candidate]:
