@@ -34,6 +34,7 @@ from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import element_count, is_integer_type, is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import Cut, OnnxImportError, UnknownInputs, UnknownValue
 from xrelay.frontends.onnx.importer.branches import with_branches, with_constants
+from xrelay.frontends.onnx.importer.core.rows import one_by_one
 from xrelay.frontends.onnx.importer.cutting import Cutter
 from xrelay.frontends.onnx.importer.folding import arguments_of
 from xrelay.frontends.onnx.importer.functions import (
@@ -420,6 +421,8 @@ class _Importer:
         """The value of a graph output, whose dtype must be the stated one."""
         value = self.scope.values[output.name]
         assert value is not None
+        if value in self.builder.in_rows:
+            return one_by_one(self.scope.node(NodeProto(name=output.name)), value)
         narrow, stated_narrow = self.builder.narrow.get(value), stored_type(output)
         if narrow != stated_narrow:
             raise OnnxImportError(

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
-from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType, TupleType, i64
+from xdsl.dialects.builtin import IntegerType, NameLoc, StringAttr, TensorType, TupleType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
@@ -36,7 +36,7 @@ from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths, number_
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import tensor_array
-from xrelay.interpreters.arrays import Array, dtype_of, element_type_of, type_of
+from xrelay.interpreters.arrays import Array, dtype_of, type_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.numerics import convert
 from xrelay.runtime.arguments import few
@@ -75,6 +75,9 @@ class Builder:
         self.narrow: dict[SSAValue, Narrow] = {}
         """The element types of values that hold others for them."""
 
+        self.in_rows: set[SSAValue] = set()
+        """Sequences that are one tensor, whose rows are their tensors."""
+
     def constant(self, array: Array, name: str) -> SSAValue:
         """A new constant, also of whole numbers that are not known before the program runs."""
         if has_lengths(array):
@@ -89,7 +92,7 @@ class Builder:
     def given(self, value: InputValue, name: str) -> SSAValue:
         """A new constant of the elements of an input, some of which may be lengths."""
         if isinstance(value, OpenValue):
-            return self._lengths(value.array, element_type_of(value.dtype), name)
+            return self._lengths(value.array, IntegerType(8 * value.dtype.itemsize), name)
         return self.constant(stored(value.array), name)
 
     def _lengths(self, array: Array, dtype: ElementType, name: str) -> SSAValue:
@@ -401,7 +404,31 @@ class Node:
         self._builder.narrow[value] = narrow
         return value
 
+    # Sequences
+
+    def is_in_rows(self, value: SSAValue) -> bool:
+        """Whether a value is a sequence whose tensors are the rows of the one that it holds."""
+        return value in self._builder.in_rows
+
+    def in_rows(self, rows: SSAValue) -> SSAValue:
+        """A sequence whose tensors are the rows of a tensor."""
+        value = self.emit(TupleOp([rows]))
+        self._builder.in_rows.add(value)
+        return value
+
     # Operations
+
+    def like(self, proto: NodeProto) -> "Node":
+        """A node in the place of this one, with operands of the same names."""
+        return Node(
+            proto,
+            self.opset,
+            self._operands,
+            self._builder,
+            self._base_dir,
+            self._prefix,
+            self._inline,
+        )
 
     @property
     def unrolls(self) -> bool:

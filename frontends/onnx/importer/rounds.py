@@ -91,20 +91,13 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
     joining: list[NodeProto] = []
     added: list[tuple[str, ValueInfoProto]] = []
     for number in lists:
-        before, after = body.input[number].name, body.output[number - 1].name
-        inserts = [each for each in body.node if after in each.output]
-        users = [each for each in body.node if {before, after}.intersection(used_names(each))]
+        insert = appending_node(body, number)
         first = _parts_of(loop.input[number], producers)
-        if (
-            len(inserts) != 1
-            or users != inserts
-            or not _appends(inserts[0], before)
-            or first is None
-        ):
+        if insert is None or first is None:
             return None
-        body.node.remove(inserts[0])
-        part = next((each for each in body.value_info if each.name == inserts[0].input[1]), None)
-        part = part or _stated_part(body.input[number], inserts[0].input[1])
+        body.node.remove(insert)
+        part = next((each for each in body.value_info if each.name == insert.input[1]), None)
+        part = part or _stated_part(body.input[number], insert.input[1])
         result = loop.output[number - 2] if number - 2 < len(loop.output) else ""
         for user in (each for each in nodes if result and result in used_names(each)):
             if user.op_type != "ConcatFromSequence":
@@ -131,6 +124,23 @@ def _stated_part(sequence: ValueInfoProto, name: str) -> ValueInfoProto:
     made = ValueInfoProto(name=name)
     made.type.CopyFrom(sequence.type.sequence_type.elem_type)
     return made
+
+
+def appending_node(body: GraphProto, number: int) -> NodeProto | None:
+    """
+    What adds a tensor to the end of a sequence that the body of a Loop carries, as its input of a number, where nothing else has
+    to do with the sequence in the body; None for another sequence.
+    """
+    if number >= len(body.input) or number > len(body.output):
+        return None
+    before, after = body.input[number].name, body.output[number - 1].name
+    inserts = [each for each in body.node if after in each.output]
+    users = [each for each in body.node if {before, after}.intersection(used_names(each))]
+    return (
+        inserts[0]
+        if len(inserts) == 1 and users == inserts and _appends(inserts[0], before)
+        else None
+    )
 
 
 def _appends(node: NodeProto, sequence: str) -> bool:

@@ -25,6 +25,7 @@ from xrelay.frontends.onnx.importer.core.looping import (
     number,
     tested_loop,
 )
+from xrelay.frontends.onnx.importer.core.rows import appending_loop
 from xrelay.frontends.onnx.importer.core.unrolling import unrolled_loop, unrolled_scan
 from xrelay.frontends.onnx.importer.functions import graph_attributes, used_names
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
@@ -88,7 +89,7 @@ def loop(node: Node) -> Sequence[SSAValue]:
     rounds = limit.item() if limit is not None and limit.size == 1 else None
     few = rounds is not None and not is_open(rounds) and _few(node, body, rounds)
     if any(not is_tensor_type(node.input(i).type) for i in range(2, node.input_count)):
-        return _listed(node)
+        return _listed(node, few=few)
     way = tested_loop if asks or not node.has_input(0) else counted_loop
     # How many rows rounds add to a result must be known, which unrolling may find out.
     unrolls = asks and adds or node.unrolls
@@ -97,8 +98,18 @@ def loop(node: Node) -> Sequence[SSAValue]:
     return first_possible(node, [unrolled_loop, way] if unrolls else [way, unrolled_loop])
 
 
-def _listed(node: Node) -> Sequence[SSAValue]:
-    """Loop that carries sequences, which grow: unrolled, unless runs of a model of its rounds may do."""
+def _listed(node: Node, *, few: bool) -> Sequence[SSAValue]:
+    """
+    Loop that carries sequences, which grow: what its rounds append are rows that they add, else it is unrolled, unless runs of
+    a model of its rounds may do.
+    """
+    if not few and not node.unrolls:
+        try:
+            found = appending_loop(node, loop)
+        except UnsupportedNode:  # Its rounds may append other shapes, or be known one by one.
+            found = None
+        if found is not None:
+            return found
     try:
         return unrolled_loop(node)
     except DependsOnData as error:

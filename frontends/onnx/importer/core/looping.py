@@ -54,8 +54,7 @@ def counted_loop(node: Node) -> Sequence[SSAValue]:
         rounds, end = None, node.add(arith.IndexCastOp(number(node, node.input(0), i64), INDEX))
 
     def make(count: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        position = as_tensor(node, node.add(arith.IndexCastOp(count, i64)))
-        return node.inline_graph(body, [position, going, *carried])[1:]
+        return node.inline_graph(body, [number_of_round(node, count), going, *carried])[1:]
 
     if added and rounds is None:
         # Where a round changes what it carries, it is no help to know how many there are.
@@ -79,8 +78,7 @@ def counted_scan(node: Node) -> Sequence[SSAValue]:
         slices: list[SSAValue] = []
         for value, axis, backwards in parts.inputs:
             at = node.add(arith.SubiOp(last, count)) if backwards else count
-            position = as_tensor(node, node.add(arith.IndexCastOp(at, i64)))
-            slices.append(node.emit(TakeOp(value, position, axis=axis)))
+            slices.append(node.emit(TakeOp(value, number_of_round(node, at), axis=axis)))
         return node.inline_graph(parts.body, [*carried, *slices])
 
     end = index(node, parts.rounds)
@@ -195,6 +193,11 @@ def number(node: Node, value: SSAValue, type_: IntegerType) -> SSAValue:
 def as_tensor(node: Node, value: SSAValue) -> SSAValue:
     """A number in a register as a tensor of rank 0."""
     return node.add(tensor.FromElementsOp(value, result_type=TensorType(value.type, [])))
+
+
+def number_of_round(node: Node, count: SSAValue) -> SSAValue:
+    """An index as a tensor of rank 0."""
+    return as_tensor(node, node.add(arith.IndexCastOp(count, i64)))
 
 
 def constant(node: Node, value: int, type_: IntegerType | IndexType) -> SSAValue:

@@ -1,6 +1,7 @@
 """
 Sequences and optional values of tensors. A sequence is a tuple whose tensors are known one by one, so its length is
-that of the tuple: what says how long it is, or which of its tensors are meant, must be known.
+that of the tuple: what says how long it is, or which of its tensors are meant, must be known. Many tensors of one shape, or
+so many as a length says, are the rows of one tensor instead (`rows.py`).
 """
 
 from collections.abc import Sequence
@@ -10,11 +11,23 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.shapes import is_tensor_type, normalize_axis
+from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.core.rows import (
+    edited,
+    fields_of,
+    mapped_rows,
+    one_after_another,
+    parts_in_rows,
+    rows_of,
+    stacked,
+)
+from xrelay.frontends.onnx.importer.core.unrolling import element
 from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.shape_arithmetic import number_array
 
 
 def _fields(node: Node, index: int) -> list[SSAValue]:
@@ -22,19 +35,26 @@ def _fields(node: Node, index: int) -> list[SSAValue]:
     value = node.input(index)
     if not isinstance(value.owner, TupleOp):
         raise OnnxImportError(f"input {index} is a tensor, expected a sequence")
-    return list(value.owner.fields)
+    rows = rows_of(node, index)
+    return list(value.owner.fields) if rows is None else fields_of(node, rows)
 
 
 def _position(node: Node, index: int, length: int, default: int) -> int:
     """An optional input that is a place from 0 to before `length`, or counted from the end."""
     if not node.has_input(index):
-        return default
+        return default % length
+    return _place(node, index, length, length - 1)
+
+
+def _place(node: Node, index: int, length: int, last: int) -> int:
+    """An input that is a place from 0 to the last one, or counted from the end."""
     numbers = node.known_integers(index, "position")
-    if len(numbers) != 1 or not -length <= numbers[0] < length:
+    if len(numbers) != 1 or not -length <= numbers[0] <= last:
         raise OnnxImportError(
-            f"input {index} ('position') is {numbers}, accepted range is [{-length}, {length - 1}]"
+            f"input {index} ('position') is {numbers}, accepted range is [{-length}, {last}]"
         )
-    return numbers[0] % length
+    (place,) = numbers
+    return place + length if place < 0 else place
 
 
 def construct(node: Node) -> SSAValue:
@@ -50,26 +70,38 @@ def empty(node: Node) -> SSAValue:
 
 def at(node: Node) -> SSAValue:
     """SequenceAt: one of the tensors."""
-    fields = _fields(node, 0)
-    return fields[_position(node, 1, len(fields), 0)]
+    rows = rows_of(node, 0)
+    is_known = not node.has_input(1) or node.known_value(node.input(1)) is not None
+    if rows is None:
+        fields = _fields(node, 0)
+        # In bodies, which are unrolled where that makes places known, all would be put together in each round.
+        rows = None if is_known or not node.is_of_graph else stacked(node, fields)
+        if rows is None:
+            return fields[_position(node, 1, len(fields), 0)]
+    if is_known:
+        return element(node, rows, 0, _position(node, 1, node.shape_of(rows)[0], 0))
+    return node.emit(TakeOp(rows, node.input_as_scalar(1), axis=0, mode="wrap"))
 
 
 def insert(node: Node) -> SSAValue:
     """SequenceInsert: a tensor more, by default as the last one; places from the end count those before."""
+    rows, tensor = rows_of(node, 0), node.input(1)
+    if rows is not None and node.shape_of(rows)[1:] == node.shape_of(tensor):
+        count = node.shape_of(rows)[0]
+        place = _place(node, 2, count, count) if node.has_input(2) else count
+        return node.in_rows(edited(node, rows, place, place, [tensor]))
     fields = _fields(node, 0)
-    place = len(fields)
-    if node.has_input(2):
-        (place,) = node.known_integers(2, "position")
-        if not -len(fields) <= place <= len(fields):
-            raise OnnxImportError(
-                f"input 2 ('position') is {place}, accepted range is [{-len(fields)}, {len(fields)}]"
-            )
-    fields.insert(place, node.input(1))
+    place = _place(node, 2, len(fields), len(fields)) if node.has_input(2) else len(fields)
+    fields.insert(place, tensor)
     return node.emit(TupleOp(fields))
 
 
 def erase(node: Node) -> SSAValue:
     """SequenceErase: a tensor fewer, by default the last one."""
+    rows = rows_of(node, 0)
+    if rows is not None:
+        place = _position(node, 1, node.shape_of(rows)[0], -1)
+        return node.in_rows(edited(node, rows, place, place + 1))
     fields = _fields(node, 0)
     if not fields:
         raise OnnxImportError("its sequence is empty")
@@ -79,12 +111,19 @@ def erase(node: Node) -> SSAValue:
 
 def length(node: Node) -> SSAValue:
     """SequenceLength."""
+    rows = rows_of(node, 0)
+    if rows is not None:
+        return node.constant(number_array(node.shape_of(rows)[:1], ()))
     return node.constant(np.array(len(_fields(node, 0)), np.int64))
 
 
 def concatenate(node: Node) -> SSAValue:
     """ConcatFromSequence: the tensors along an axis, or along a new one."""
     axis, new = node.integer("axis"), node.flag("new_axis")
+    rows = rows_of(node, 0)
+    if rows is not None:
+        rank = len(node.shape_of(rows)) - (not new)
+        return one_after_another(node, rows, normalize_axis(axis, rank), is_new=new)
     fields = _fields(node, 0)
     if not fields:
         raise OnnxImportError("its sequence is empty")
@@ -100,16 +139,17 @@ def split(node: Node) -> SSAValue:
     data = node.input(0)
     shape = node.shape_of(data)
     axis = normalize_axis(node.integer("axis", 0), len(shape))
-    lengths, squeezed = [1] * shape[axis], not keep
-    if node.has_input(1):
-        squeezed = False
-        lengths = node.known_lengths(1, "split")
-        if not node.shape_of(node.input(1)):
-            (size,) = lengths
-            if size < 1:
-                raise OnnxImportError("input 1 ('split') is 0, expected a positive number")
-            whole, rest = divmod(shape[axis], size)
-            lengths = [size] * whole + [rest] * (rest > 0)
+    squeezed = not keep and not node.has_input(1)
+    lengths = node.known_lengths(1, "split") if node.has_input(1) else [1]
+    if not node.has_input(1) or not node.shape_of(node.input(1)):
+        (size,) = lengths
+        if size < 1:
+            raise OnnxImportError("input 1 ('split') is 0, expected a positive number")
+        rows = parts_in_rows(node, data, axis, size, keeps_axis=not squeezed)
+        if rows is not None:
+            return node.in_rows(rows)
+        whole, rest = divmod(shape[axis], size)
+        lengths = [size] * whole + [rest] * (rest > 0)
     if sum(lengths) != shape[axis]:
         raise OnnxImportError(f"parts of {lengths} elements of an axis of {shape[axis]}")
     node.require_operations(len(lengths) * (2 if squeezed else 1))
@@ -124,7 +164,13 @@ def split(node: Node) -> SSAValue:
 
 def mapped(node: Node) -> Sequence[SSAValue]:
     """SequenceMap: what a graph makes of each tensor; other inputs are sequences of as many, or tensors for all."""
-    body, first = node.graph("body"), _fields(node, 0)
+    body, rows = node.graph("body"), rows_of(node, 0)
+    if rows is not None and all(
+        is_tensor_type(node.input(index).type) or rows_of(node, index) is not None
+        for index in range(node.input_count)
+    ):
+        return [node.in_rows(each) for each in mapped_rows(node, body, rows)]
+    first = _fields(node, 0)
     columns: list[list[SSAValue]] = []
     for index in range(node.input_count):
         value = node.input(index)

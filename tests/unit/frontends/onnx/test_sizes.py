@@ -226,17 +226,21 @@ def test_memory_that_a_converter_does_not_get(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_sequences_of_too_many_tensors_are_refused_before_they_are_made():
-    length = 2**21
-    given = helper.make_tensor_value_info("x", NUMBER, [length])
-    nodes = [
-        helper.make_node("SplitToSequence", ["x"], ["parts"], "the_node", keepdims=0),
-        helper.make_node("SequenceAt", ["parts", "k"], ["y"]),
-    ]
-    message = (
-        rf"'the_node' \(SplitToSequence\): .* has {2 * length} operations, the limit \(max_nodes\)"
-    )
+    count = 2**21
+    given = helper.make_tensor_value_info("x", NUMBER, [2 * count - 1])
+    split = helper.make_node("SplitToSequence", ["x", "two"], ["parts"], "the_node")
+    k, two = stored("k", 3), numpy_helper.from_array(np.array(2), "two")
+    message = r"'the_node' \(SplitToSequence\): .* has \d{7} operations, the limit \(max_nodes\)"
     with pytest.raises(OnnxImportError, match=message):
-        import_model(build(nodes, [given], [untyped("y")], [stored("k", 3)]))
+        at = helper.make_node("SequenceAt", ["parts", "k"], ["y"])
+        import_model(build([split, at], [given], [untyped("y")], [k, two]))
+    # Those of one shape are so where somebody takes them one by one.
+    given = helper.make_tensor_value_info("x", NUMBER, [2 * count])
+    inserted = helper.make_node("SequenceInsert", ["parts", "x"], ["more"], "another")
+    message = r"'another' \(SequenceInsert\): .* has \d{7} operations, the limit \(max_nodes\)"
+    with pytest.raises(OnnxImportError, match=message):
+        at = helper.make_node("SequenceAt", ["more", "k"], ["y"])
+        import_model(build([split, inserted, at], [given], [untyped("y")], [k, two]))
 
 
 def test_ranges_may_be_long():
