@@ -57,6 +57,27 @@ CASES = written(
             sizes("n", (3,), (1,), (15,), (8,), (39,)),
             *(18, {"w": (8, 5)}),
         ),
+        "weights on the mel scale": (
+            """(float[b, n] x) => (float[m, 9] y) {
+                length = Shape <start = 1, end = 2> (x)
+                number = Squeeze (length, nought)
+                bands = Constant <value_int = 9> ()
+                rate = Constant <value_int = 8000> ()
+                low = Constant <value_float = 20.0> ()
+                high = Constant <value_float = 3000.0> ()
+                w = MelWeightMatrix (bands, number, rate, low, high)
+                y = Sqrt (w)
+            }""",
+            {},
+            sizes("b n", (1, 128), (2, 255), (1, 64), (1, 511), (1, 16)),
+            *(20, {}),
+        ),
+        "determinants": (
+            "(float[b, n, n] x) => (float[b] y) { y = Det (x) }",
+            {},
+            sizes("b n", (2, 3), (3, 20), (1, 1), (4, 33), (2, 2)),
+            *(20, {}),
+        ),
         "unique": (
             "(int64[n] x) => (int64[m] y, int64[m] i, int64[n] v, int64[m] c) { y, i, v, c = Unique <sorted = 0> (x) }",
             {"x": below(9)},

@@ -1,21 +1,27 @@
 """Determinants."""
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.tensor.binary import DivideOp, EqualOp, MultiplyOp, SubtractOp
+from xrelay.dialects.lengths import is_open
+from xrelay.dialects.tensor.binary import DivideOp, EqualOp, GreaterEqualOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reduce import ArgmaxOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, WhereOp
 from xrelay.dialects.tensor.unary import AbsOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.core.looping import index, number_of_round, repeated
+from xrelay.frontends.onnx.importer.emitting import cast, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
+MOST_WRITTEN = 16
+"""Elimination of matrices with more rows is a loop with a step for each."""
 MOST_ROWS = 128
-"""Elimination is written out, a step for each row."""
+"""Elimination is written out for as many rows at most where there are no loops."""
 
 
 def determinant(node: Node) -> SSAValue:
@@ -28,11 +34,19 @@ def determinant(node: Node) -> SSAValue:
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise OnnxImportError(f"its input has the shape {list(shape)}, expected square matrices")
     count, rows = prod(shape[:-2]), shape[-1]
-    if rows > MOST_ROWS:
-        raise UnsupportedNode(f"its matrices have {rows} rows, supported are {MOST_ROWS}")
     one = node.scalar(1, data)
     rest = reshaped(node, data, (count, rows, rows))
     result = node.filled(np.ones((), node.element_dtype(data)), (count,))
+    if not node.unrolls and (is_open(rows) or rows > MOST_WRITTEN):
+
+        def make(number: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            rest, factor = _step(node, carried[0], number_of_round(node, number), one)
+            return rest, node.emit(MultiplyOp(carried[1], factor))
+
+        _, result = repeated(node, index(node, rows), [rest, result], 0, [], make)
+        return reshaped(node, result, shape[:-2])
+    if rows > MOST_ROWS:
+        raise UnsupportedNode(f"its matrices have {rows} rows, supported are {MOST_ROWS}")
     for _ in range(rows):
         rest, factor = _eliminated(node, rest, one)
         result = node.emit(MultiplyOp(result, factor))
@@ -64,6 +78,28 @@ def _eliminated(node: Node, rest: SSAValue, one: SSAValue) -> tuple[SSAValue, SS
     )
     factor = node.emit(MultiplyOp(reshaped(node, pivot, (count,)), reshaped(node, sign, (count,))))
     return node.emit(SubtractOp(tails, shares)), factor
+
+
+def _step(node: Node, rest: SSAValue, number: SSAValue, one: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The same for the row and the column of a number, which stay where they are and mean nothing from then on."""
+    count, rows = node.shape_of(rest)[:2]
+    column = node.emit(TakeOp(rest, number, axis=2))
+    numbers = reshaped(node, node.counting(rows), (1, rows))
+    is_left = node.emit(GreaterEqualOp(numbers, number))
+    sizes = node.emit(WhereOp(is_left, node.emit(AbsOp(column)), node.scalar(-1, rest)))
+    place = cast(node, node.emit(ArgmaxOp(sizes, [1], keepdims=True)), i64)  # [count, 1]
+    chosen = node.emit(TakeOp(rest, place, axis=1, batch_dims=1))  # [count, 1, rows]
+    first = reshaped(node, node.emit(TakeOp(rest, number, axis=1)), (count, 1, rows))
+    is_chosen = reshaped(node, node.emit(EqualOp(place, numbers)), (count, rows, 1))
+    swapped = node.emit(WhereOp(is_chosen, first, rest))
+    pivot = reshaped(node, node.emit(TakeOp(chosen, number, axis=2)), (count, 1, 1))
+    is_zero = node.emit(EqualOp(pivot, node.scalar(0, rest)))
+    divisor = node.emit(WhereOp(is_zero, one, pivot))
+    heads = reshaped(node, node.emit(TakeOp(swapped, number, axis=2)), (count, rows, 1))
+    shares = node.emit(MultiplyOp(node.emit(DivideOp(heads, divisor)), chosen))
+    sign = node.emit(WhereOp(node.emit(EqualOp(place, number)), one, node.scalar(-1, rest)))
+    factor = node.emit(MultiplyOp(reshaped(node, pivot, (count,)), reshaped(node, sign, (count,))))
+    return node.emit(SubtractOp(swapped, shares)), factor
 
 
 CONVERTERS: ConverterTable = {

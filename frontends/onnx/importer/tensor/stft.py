@@ -1,7 +1,7 @@
 """Fourier transforms, as products with matrices, and windows of signals."""
 
 from collections.abc import Sequence
-from math import isqrt, log, log10, prod
+from math import isqrt, prod
 
 import numpy as np
 from onnx import TensorProto
@@ -27,9 +27,7 @@ from xrelay.dialects.tensor.unary import CosOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.frontends.onnx.tensors import element_type_of
-from xrelay.interpreters.arrays import dtype_of
 
 MAX_FACTORS = 2**22
 """Transforms by a matrix of more elements are refused."""
@@ -282,42 +280,10 @@ def window(weights: Sequence[float]) -> Converter:
     return convert
 
 
-def mel_weights(node: Node) -> SSAValue:
-    """MelWeightMatrix: triangles over the bins of a spectrum, evenly spaced on the mel scale."""
-    code = node.integer("output_datatype", TensorProto.FLOAT)
-    dtype = dtype_of(element_type_of(code, "attribute 'output_datatype'"))
-    names = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
-    arrays = [node.known(index, name) for index, name in enumerate(names)]
-    if any(array.size != 1 for array in arrays):
-        raise OnnxImportError("an input has several elements, expected one")
-    bands, length, rate = (int(array.item()) for array in arrays[:3])
-    low, high = (float(array.item()) for array in arrays[3:])
-    require_table((length // 2 + 1, bands), "the result")
-    if bands < 1 or length < 1 or rate < 1 or not 0 <= low < high:
-        raise OnnxImportError(
-            f"it has {bands} bands from {low} to {high} Hz, for transforms of {length} samples of "
-            f"{rate} Hz"
-        )
-    begin, end = (2595 * log10(1 + edge / 700) for edge in (low, high))
-    mels = np.linspace(begin, end, bands + 2, endpoint=False)
-    hertz = 700 * np.expm1(mels * (log(10) / 2595))
-    edges = np.floor(hertz * (length + 1) / rate).astype(np.int64)
-    first, middle, last = edges[:-2], edges[1:-1], edges[2:]
-    bins = np.arange(length // 2 + 1, dtype=np.int64)[:, None]
-    rising = np.add(np.subtract(bins, first), np.equal(first, middle))
-    rising = np.divide(rising, np.maximum(np.subtract(middle, first), 1))
-    falling = np.divide(np.subtract(last, bins), np.maximum(np.subtract(last, middle), 1))
-    weights = np.where(np.less_equal(bins, middle), rising, falling)
-    below = np.logical_or(np.less(bins, last), np.equal(bins, middle))
-    inside = np.logical_and(np.greater_equal(bins, first), below)
-    return node.constant(np.where(inside, weights, 0).astype(dtype))
-
-
 CONVERTERS: ConverterTable = {
     "BlackmanWindow": {17: window((0.42, -0.5, 0.08))},
     "DFT": {17: fourier_transform_by_attribute, 20: fourier_transform},
     "HammingWindow": {17: window((25 / 46, -21 / 46))},
     "HannWindow": {17: window((0.5, -0.5))},
-    "MelWeightMatrix": {17: mel_weights},
     "STFT": {17: short_time_fourier_transform},
 }
