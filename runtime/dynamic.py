@@ -46,7 +46,7 @@ from xrelay.runtime.signature import (
 logger = logging.getLogger("xrelay.lengths")
 
 MOST_PROGRAMS = 32
-"""How many static programs a model keeps."""
+"""How many static programs a model keeps, and how many for many lengths."""
 MOST_LENGTHS = 1024
 """For how many combinations it knows, at most, which program for many lengths serves them: these share code and workspaces."""
 MOST_COUNTED = 1024
@@ -140,6 +140,11 @@ class _Kept:
         return isinstance(self.model, Model) and self.model.conditions is not None
 
     @property
+    def code(self) -> int:
+        """What stands for its machine code, which models at many lengths share."""
+        return id(self.model.code) if isinstance(self.model, Model) else 0
+
+    @property
     def bytes(self) -> int:
         """What they take, but for stages with open dimensions, which drop programs themselves."""
         if not isinstance(self.model, InStages):
@@ -196,6 +201,8 @@ class DynamicModel:
         self._values = frozenset(values)
         self._programs: OrderedDict[_Key, Future[_Kept]] = OrderedDict()
         """Those that were used last at the end."""
+        self._codes: set[int] = set()
+        """What stands for the machine code of those for many lengths."""
 
     def __repr__(self) -> str:
         return f"<DynamicModel {self.signature}, {len(self.specialisations)} specialisations>"
@@ -445,7 +452,10 @@ class DynamicModel:
             raise
         future.set_result(found)
         with self._lock:
-            if not found.serves_others or len(self._programs) > MOST_LENGTHS:
+            if found.serves_others:
+                self._codes.add(found.code)
+            is_many = len(self._codes) > self._most_programs or len(self._programs) > MOST_LENGTHS
+            if not found.serves_others or is_many:
                 self._forget(key)
         return found
 
@@ -507,7 +517,15 @@ class DynamicModel:
             for key, future in self._programs.items()
             if future.done() and future.exception() is None
         ]
-        shared = [key for key, kept in ready if kept.serves_others and key != newest]
+        # The code that was used last comes last.
+        codes = list(dict.fromkeys(k.code for _, k in reversed(ready) if k.serves_others))[::-1]
+        self._codes = set(codes[-self._most_programs :])
+        shared: list[_Key] = []
+        for key, kept in ready:
+            if kept.serves_others and kept.code not in self._codes:
+                del self._programs[key]
+            elif kept.serves_others and key != newest:
+                shared.append(key)
         if len(shared) >= MOST_LENGTHS:
             # Many at once: whoever meets more lengths than that would look at all of them for each.
             for key in shared[: len(shared) - MOST_LENGTHS // 2]:

@@ -72,7 +72,7 @@ CASES = written(
             sizes("b n", (1, 128), (2, 255), (1, 64), (1, 511), (1, 16)),
             *(20, {}),
         ),
-        "determinants": (
+        "determinants of open size": (
             "(float[b, n, n] x) => (float[b] y) { y = Det (x) }",
             {},
             sizes("b n", (2, 3), (3, 20), (1, 1), (4, 33), (2, 2)),

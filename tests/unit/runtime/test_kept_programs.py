@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx_models import model_of
 
+import xrelay
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
-from xrelay.runtime.signature import OpenTensor
+from xrelay.runtime.signature import InputValue, OpenTensor
 
 
 def floats(length: int) -> Any:
@@ -48,6 +50,27 @@ def test_programs_used_longest_ago_go_first(most_programs: int, most_bytes: int)
         model.run({"x": floats(length)})
     assert programs.made == [1, 2, 3, 2]
     assert [each.shapes["x"] for each in model.specialisations] == [(1,), (2,)]
+
+
+def test_programs_for_many_lengths_go_where_they_are_many() -> None:
+    """With all that ran on them. An axis is a number, so that each has a program of its own."""
+    text = "model (float[n, m, k] x, int64[1] a) => (float[i, j, l] y) { y = ReduceSum (x, a) }"
+    model = xrelay.compile(model_of(text), cache=False)
+    assert isinstance(model, DynamicModel)
+    model._most_programs = 2  # pyright: ignore[reportPrivateUsage]
+
+    def axes() -> list[int]:
+        given = (each.shapes["a"] for each in model.specialisations)
+        return [int(each.array.item()) for each in given if isinstance(each, InputValue)]
+
+    x = np.ones((2, 3, 4), np.float32)
+    for axis, rows, kept in (
+        *((-1, 2, [-1]), (-1, 1, [-1, -1]), (-2, 2, [-1, -1, -2]), (-1, 2, [-1, -2, -1])),
+        *((-3, 2, [-1, -1, -3]), (-2, 2, [-3, -2])),
+    ):
+        found = model.run({"x": x[:rows], "a": [axis]})["y"]
+        np.testing.assert_array_equal(found, x[:rows].sum(axis, keepdims=True))
+        assert axes() == kept
 
 
 def test_a_program_that_is_too_large_is_kept_until_the_next() -> None:
