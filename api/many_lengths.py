@@ -37,6 +37,7 @@ from xrelay.runtime.signature import (
     Ranges,
     Shapes,
     UnknownDimensions,
+    told_by,
 )
 
 if TYPE_CHECKING:
@@ -284,12 +285,12 @@ class ManyLengths:
 
         Raises UnknownDimensions where sizes depend on data.
         """
-        taken = [each for each in shapes.values() if not isinstance(each, InputValue)]
-        values: dict[str, InputValue | tuple[int, ...]] = {}
-        for name, each in shapes.items():
-            if isinstance(each, InputValue):
-                values[name] = each if each.numbers is None else each.shape
-                taken += filter(None, (each.numbers,))
+        values = {
+            name: each if each.numbers is None else each.shape
+            for name, each in shapes.items()
+            if isinstance(each, InputValue)
+        }
+        taken = told_by(shapes)
         if layouts.capacities:
             taken.append(layouts.capacities)
         kind = values, layouts.pattern

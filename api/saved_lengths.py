@@ -20,6 +20,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.ports import entry_function
@@ -50,13 +51,23 @@ from xrelay.runtime.dimensions.functions import program_name
 from xrelay.runtime.dimensions.interface import (
     OpenDimension,
     OpenInterface,
+    element_names,
     lengths_of,
     open_dimensions,
+    rows_of,
 )
 from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.model import symbol_name
-from xrelay.runtime.signature import Known, OpenTensor, Shapes, Signature, UnknownDimensions
+from xrelay.runtime.signature import (
+    InputValue,
+    Known,
+    OpenTensor,
+    Shapes,
+    Signature,
+    UnknownDimensions,
+    told_by,
+)
 from xrelay.staged import require_known_sizes
 
 if TYPE_CHECKING:
@@ -69,6 +80,8 @@ logger = logging.getLogger("xrelay.lengths")
 
 MOST_SAVED = 16
 """Programs of a file."""
+FEW = 2
+"""What the first element of an input is that is a length."""
 GREATEST_USUAL = 256
 """The length that a dimension with a range is compiled at, where its middle is larger."""
 
@@ -87,16 +100,53 @@ def compile_many(
     Raises OptionError for inputs of unknown rank, or whose elements decide about dimensions, where a dimension takes a
     program for each of many lengths, and what `xrelay.compile` raises.
     """
-    require_lengths_alone(unknown)
-    try:
-        return with_room(lambda: _Saving(model, unknown, options, progress).code(known))
-    except UnknownDimensions as more:
-        require_lengths_alone(more)
-        raise
+    named = {
+        name for shapes in known for name, each in shapes.items() if isinstance(each, InputValue)
+    }
+    if named:
+        unknown = _with_values(unknown, str(unknown), sorted(named))
+
+    def code(unknown: UnknownDimensions) -> ManyCode:
+        # A program from before these inputs were known to decide says nothing of their elements.
+        given = [
+            shapes
+            for shapes in known
+            if all(isinstance(shapes[name], InputValue) for name in unknown.values)
+        ]
+        return with_room(lambda: _Saving(model, unknown, options, progress).code(given))
+
+    return with_elements(unknown, code)
+
+
+def with_elements(unknown: UnknownDimensions, make: Callable[[UnknownDimensions], T]) -> T:
+    """
+    What is made of a model that leaves something open, once it is known of which inputs the elements are lengths as well.
+
+    Raises OptionError as `require_lengths_alone`.
+    """
+    while True:
+        require_lengths_alone(unknown)
+        try:
+            return make(unknown)
+        except UnknownDimensions as more:
+            values = tuple(dict.fromkeys((*unknown.values, *more.values)))
+            if values == unknown.values or more.many:
+                require_lengths_alone(more)
+                raise
+            unknown = _with_values(unknown, str(more), values)
+
+
+def _with_values(
+    unknown: UnknownDimensions, message: str, values: Sequence[str]
+) -> UnknownDimensions:
+    """The same for inputs whose elements are lengths as well."""
+    return UnknownDimensions(
+        message, unknown.inputs, unknown.outputs, tuple(values), ranges=unknown.ranges
+    )
 
 
 def require_lengths_alone(unknown: UnknownDimensions) -> None:
-    """Raises OptionError where more than lengths is open, or sizes depend on data."""
+    """Raises OptionError where more than lengths, and elements that are such, is open, or sizes depend on data."""
     if unknown.many:
         cause = (
             f"the elements of {few(map(repr, unknown.values))}, which are data,"
@@ -107,12 +157,27 @@ def require_lengths_alone(unknown: UnknownDimensions) -> None:
             f"sizes depend on {cause} so that the model is several programs in stages; these are neither saved nor shown: "
             "xrelay.compile and `xrelay run` run them"
         )
-    left = [each for each in unknown.inputs if each.dims is None or each.name in unknown.values]
+    left = [
+        each
+        for each in unknown.inputs
+        if each.dims is None or (each.name in unknown.values and not _are_lengths(each))
+    ]
     if left:
         raise OptionError(
             f"there is no program for each rank or all elements of inputs, which the model leaves open: {few(left)}; state "
             "shapes by --shape or shapes=, and elements in Python (shapes= of xrelay.compile, with xrelay.InputValue)"
         )
+
+
+def _are_lengths(spec: OpenTensor) -> bool:
+    """Whether the elements of an input are lengths: a few whole numbers."""
+    dims = spec.dims or ()
+    lengths = [each for each in dims if isinstance(each, int)]
+    return (
+        len(lengths) == len(dims)
+        and spec.dtype is not None
+        and InputValue.of(np.zeros(lengths, spec.dtype)).numbers is not None
+    )
 
 
 @dataclass(frozen=True)
@@ -145,7 +210,8 @@ class _Saving:
         self.lengths: list[dict[str, int]] = []
         """Of each program those that it was compiled at."""
         self.opener = Opener(unknown.inputs, self.compiled, unknown.ranges)
-        self.dimensions = open_dimensions(unknown.inputs)
+        self.rows = rows_of(unknown.inputs, unknown.values)
+        self.dimensions = open_dimensions(self.rows)
 
     def code(self, known: Sequence[Mapping[str, Known]]) -> ManyCode:
         """All programs."""
@@ -163,7 +229,12 @@ class _Saving:
         last = self.made[-1]
         outputs = tuple(_output(signatures, i) for i in range(len(last.signature.outputs)))
         interface = OpenInterface(
-            last.signature.name, self.unknown.inputs, outputs, self.unknown.ranges, signatures
+            last.signature.name,
+            self.unknown.inputs,
+            outputs,
+            self.unknown.ranges,
+            signatures,
+            self.unknown.values,
         )
         irs = [each.ir for each in self.made]
         return ManyCode(interface, irs, machine_of(self.options), packed_constants(last.program))
@@ -178,8 +249,12 @@ class _Saving:
         return given[0]
 
     def range_of(self, dimension: OpenDimension) -> tuple[int, int]:
-        """What the length of a dimension is between; where that is not stated, it is 1 or more."""
-        return self.unknown.ranges.get(dimension.name, (1, MOST))
+        """What the length of a dimension is between; where that is not stated, it is 1 or more, and an element also 0."""
+        return self.unknown.ranges.get(dimension.name, (int(not self.is_element(dimension)), MOST))
+
+    def is_element(self, dimension: OpenDimension) -> bool:
+        """Whether a length is an element of an input."""
+        return self.rows[dimension.places[0][0]].name in self.unknown.values
 
     def combinations(
         self, first: Mapping[str, int], given: Sequence[Mapping[str, int]]
@@ -198,7 +273,8 @@ class _Saving:
         """
         name, (least, most) = dimension.name, self.range_of(dimension)
         if name not in self.opener.numbers:
-            special = (1, 0) if name in self.unknown.ranges else (1,)
+            is_0 = name in self.unknown.ranges or self.is_element(dimension)
+            special = (1, 0) if is_0 else (1,)
             some = usual or _usual_lengths(self.unknown)[name]
             return list(
                 dict.fromkeys([usual, some, *(each for each in special if least <= each <= most)])
@@ -208,6 +284,11 @@ class _Saving:
         if given:
             return list(dict.fromkeys(lengths[name] for lengths in given))
         asker = self.opener.numbers[name] or "the model"
+        if self.is_element(dimension):
+            raise OptionError(
+                f"element '{name}' takes a program for each number, because {asker} needs it; state the elements of the input in "
+                "Python (shapes= of xrelay.compile, with xrelay.InputValue)"
+            )
         raise OptionError(
             f"dimension '{name}' takes a program for each of its lengths, because {asker} needs the number; state it by "
             f"shapes= (--shape {name}=…), or a range of at most {MOST_SAVED} lengths"
@@ -237,9 +318,7 @@ class _Saving:
         found: dict[str, int] = {}
         for dimension in self.dimensions:
             place, axis = dimension.places[0]
-            shape = shapes[self.unknown.inputs[place].name]
-            assert isinstance(shape, tuple)
-            found[dimension.name] = shape[axis]
+            found[dimension.name] = told_by(shapes)[place][axis]
         return found
 
     # -- programs -----------------------------------------------------------------------------------
@@ -253,8 +332,8 @@ class _Saving:
 
     def serve(self, lengths: dict[str, int]) -> None:
         """Makes a program for some lengths, unless there is one, or no room for more."""
-        shapes = shapes_at(self.unknown.inputs, lengths)
-        taken = list(shapes.values())
+        shapes = shapes_at(self.unknown, lengths)
+        taken = told_by(shapes)
         if any(lengths_of(each.signature).at(taken) for each in self.made):
             return
         if len(self.made) == MOST_SAVED:
@@ -292,7 +371,10 @@ class _Saving:
         ir = llvm_text(program, program_name(symbol, number_), options)
         signature = signature_of(program, symbol, options, ir, scope)
         if scope is None:
-            signature = replace(signature, lengths=_alone(signature))
+            rows = told_by(
+                {name: each for name, each in shapes.items() if isinstance(each, InputValue)}
+            )
+            signature = replace(signature, lengths=_alone(signature, rows))
         return _Made(signature, ir, program, constants, parameters)
 
 
@@ -317,14 +399,18 @@ def at_usual_lengths(
 ) -> tuple[T, dict[str, int]]:
     """
     What is made of a model at lengths that differ from one another, as what is equal by chance becomes a condition, or,
-    where the model makes no sense for these, at equal ones, or at such that often divide; and the lengths.
+    where the model makes no sense for these, at equal ones, or at such that often divide, or with elements of 1, which
+    may be axes; and the lengths.
 
-    Raises what `make` raises for the first ones.
+    Raises what `make` raises for the first ones, and OptionError where elements may be in the way.
     """
     usual = _usual_lengths(unknown)
     others = [] if unknown.ranges or len(usual) < 2 else [dict.fromkeys(usual, USUAL)]
     if (divisible := _round_lengths(unknown)) != usual:
         others.append(divisible)
+    elements = [n for s in unknown.inputs if s.name in unknown.values for n in element_names(s)]
+    if elements:
+        others.append({**usual, **dict.fromkeys(elements, 1)})
     try:
         return make(usual), usual
     except DiagnosticException as error:
@@ -332,16 +418,23 @@ def at_usual_lengths(
         for lengths in others:
             with suppress(DiagnosticException):
                 return make(lengths), lengths
+        if elements:
+            at = few(f"{name} = {usual[name]}" for name in elements)
+            raise OptionError(
+                f"{error} (for {at}, as nothing is known of these elements of inputs: run the model with some before it is saved)"
+            ) from error
         raise
 
 
 def _usual_lengths(unknown: UnknownDimensions) -> dict[str, int]:
     """A length for each dimension, all different where that can be."""
     found: dict[str, int] = {}
-    dimensions = open_dimensions(unknown.inputs)
+    rows = rows_of(unknown.inputs, unknown.values)
+    dimensions = open_dimensions(rows)
     for each in dimensions:
         least, most = unknown.ranges.get(each.name, (1, MOST))
-        length = USUAL
+        # Numbers of elements and places are within lengths.
+        length = FEW if rows[each.places[0][0]].name in unknown.values else USUAL
         if each.name in unknown.ranges:
             length = min(max(least, 1, min((least + most) // 2, GREATEST_USUAL)), most)
         end = min(most, length + len(dimensions))
@@ -352,7 +445,7 @@ def _usual_lengths(unknown: UnknownDimensions) -> dict[str, int]:
 
 def _round_lengths(unknown: UnknownDimensions) -> dict[str, int]:
     """Multiples of 64, or of less where a range has none, for models that halve and double what they are given."""
-    found: dict[str, int] = {}
+    found = _usual_lengths(unknown)
     for place, each in enumerate(open_dimensions(unknown.inputs), 1):
         least, most = unknown.ranges.get(each.name, (1, MOST))
         steps = (64 >> i for i in range(7))
@@ -361,11 +454,17 @@ def _round_lengths(unknown: UnknownDimensions) -> dict[str, int]:
     return found
 
 
-def shapes_at(
-    inputs: Sequence[OpenTensor], lengths: Mapping[str, int]
-) -> dict[str, tuple[int, ...]]:
-    """The shapes of inputs at some lengths."""
-    return {spec.name: _shape(spec, lengths) for spec in inputs}
+def shapes_at(unknown: UnknownDimensions, lengths: Mapping[str, int]) -> dict[str, Known]:
+    """The shapes of inputs at some lengths, and the elements of those that hold lengths."""
+    return {
+        spec.name: _value(spec, lengths) if spec.name in unknown.values else _shape(spec, lengths)
+        for spec in unknown.inputs
+    }
+
+
+def _value(spec: OpenTensor, lengths: Mapping[str, int]) -> InputValue:
+    numbers = [lengths[name] for name in element_names(spec)]
+    return InputValue.of(np.array(numbers, spec.dtype).reshape(_shape(spec, lengths)))
 
 
 def _shape(spec: OpenTensor, lengths: Mapping[str, int]) -> tuple[int, ...]:
@@ -376,14 +475,15 @@ def _shape(spec: OpenTensor, lengths: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _alone(signature: Signature) -> OpenLengths:
-    """What a program for some lengths alone knows about them."""
+def _alone(signature: Signature, rows: Sequence[Sequence[int]]) -> OpenLengths:
+    """What a program for some lengths alone knows about them; `rows` are elements of inputs that it does not take."""
 
     def sides(shape: Sequence[int]) -> tuple[tuple[tuple[tuple[int, ...], int], ...], ...]:
         return tuple(number(length) for length in shape)
 
     tensors = signature.inputs, signature.outputs
     inputs, outputs = (tuple(sides(spec.shape) for spec in side) for side in tensors)
+    inputs = (*inputs, *map(sides, rows))
     texts = tuple(tuple(tuple(map(str, spec.shape)) for spec in side) for side in tensors)
     size = signature.workspace_bytes
     return OpenLengths(

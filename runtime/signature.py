@@ -159,6 +159,16 @@ of them.
 """
 
 
+def told_by(shapes: Mapping[str, Known]) -> list[tuple[int, ...]]:
+    """
+    What a call tells of lengths, in the order of the rows that programs know: the shapes of inputs that these take, then the
+    elements of others that may be lengths.
+    """
+    rows = [each for each in shapes.values() if not isinstance(each, InputValue)]
+    values = (each.numbers for each in shapes.values() if isinstance(each, InputValue))
+    return [*rows, *(each for each in values if each is not None)]
+
+
 def is_shape(value: object) -> bool:
     """Whether somebody has given lengths: some sequence of whole numbers, as text and bytes are not."""
     if isinstance(value, np.ndarray):

@@ -299,7 +299,7 @@ none:
 
 def _prepare(interface: OpenInterface) -> str:
     """The function that fills a place for lengths: whether a program serves them."""
-    name, inputs = interface.name, len(interface.inputs)
+    name, inputs = interface.name, len(interface.taken)
     parameters = _parameters(interface.dimensions)
     lines: list[str] = []
     for number in range(inputs):
@@ -342,7 +342,7 @@ def _dispatch(interface: OpenInterface) -> str:
     return f"""
 define void @{programs_name(interface.name)}_step_all(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace,
     i64 %thread, i64 %threads, ptr %team) nounwind {{
-  %slot = getelementptr ptr, ptr %inputs, i64 {len(interface.inputs) + 1}
+  %slot = getelementptr ptr, ptr %inputs, i64 {len(interface.taken) + 1}
   %entry = load ptr, ptr %slot
   call void %entry(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace, i64 %thread, i64 %threads, ptr %team)
   ret void
@@ -358,7 +358,7 @@ def _run(interface: OpenInterface, function: str, team: str) -> str:
 declare void @{programs}_{function}({"ptr, " if team else ""}ptr, ptr, ptr, ptr)
 
 define i32 @{name}_{function}({team}{parameters}ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace) nounwind {{
-  %place = alloca [{len(interface.inputs) + 2} x ptr]
+  %place = alloca [{len(interface.taken) + 2} x ptr]
   %table = alloca [{_table_size(interface)} x i64]
   %serves = call i1 @{name}.prepare({parameters}ptr %inputs, ptr %place, ptr %table)
   br i1 %serves, label %go, label %none

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xrelay.runtime.dimensions.interface import OpenInterface, lengths_of
+from xrelay.runtime.dimensions.interface import OpenInterface, lengths_of, rows_of
 from xrelay.runtime.header import RUN_NOTE, TILES_NOTE, comment_text
 from xrelay.runtime.signature import OpenTensor, Signature
 
@@ -67,14 +67,21 @@ def _team_functions(name: str, first: Signature, listed: str, rest: str) -> str:
 def _listing(interface: OpenInterface) -> str:
     """The dimensions and tensors, and what the programs serve."""
     lines = ["dimensions:"]
+    taken = interface.taken
+    rows = rows_of(interface.inputs, interface.values)
     for each in interface.dimensions:
-        places = ", ".join(f"axis {axis} of inputs[{number}]" for number, axis in each.places)
+        places = ", ".join(
+            f"axis {axis} of inputs[{number}]"
+            if number < len(taken)
+            else f"element {axis} of '{rows[number].name}', which is no input here"
+            for number, axis in each.places
+        )
         stated = interface.ranges.get(each.name)
         between = "" if stated is None else f", stated to be from {stated[0]} to {stated[1]}"
         own = "" if each.argument == each.name else f" ('{each.name}')"
         lines.append(f"  {each.argument}{own}: {places}{between}")
     arguments = {each.name: each.argument for each in interface.dimensions}
-    for number, spec in enumerate(interface.inputs):
+    for number, spec in enumerate(taken):
         lines.append(f"inputs[{number}]: {_tensor(spec, arguments)}")
     lines += ["", "programs, of which the first that serves the dimensions of a call runs:"]
     for number, (program, conditions) in enumerate(

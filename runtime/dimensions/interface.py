@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xrelay.runtime.arguments import few
@@ -20,6 +21,7 @@ from xrelay.runtime.errors import ModelError
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.machine import TILES
 from xrelay.runtime.signature import (
+    MOST_NUMBERS,
     Fields,
     OpenTensor,
     Ranges,
@@ -30,7 +32,7 @@ from xrelay.runtime.signature import (
     whole_number,
 )
 
-FORMAT = 5
+FORMAT = 6
 """Of the description; that of a program alone has another one."""
 
 
@@ -62,11 +64,18 @@ class OpenInterface:
     """What lengths were stated to be between."""
     programs: tuple[Signature, ...]
     """In the order in which they are tried. Each has `lengths`, also one for a single combination."""
+    values: tuple[str, ...] = ()
+    """The inputs whose elements are lengths, which programs do not take."""
+
+    @property
+    def taken(self) -> tuple[OpenTensor, ...]:
+        """The inputs that programs take."""
+        return tuple(each for each in self.inputs if each.name not in self.values)
 
     @property
     def dimensions(self) -> tuple[OpenDimension, ...]:
-        """The lengths that a call states, in the order of the inputs."""
-        return open_dimensions(self.inputs)
+        """The lengths that a call states, in the order of the inputs, and behind them elements of others."""
+        return open_dimensions(rows_of(self.inputs, self.values))
 
     @property
     def threads(self) -> int:
@@ -101,6 +110,7 @@ class OpenInterface:
                 "inputs": specs(self.inputs),
                 "outputs": specs(self.outputs),
                 "ranges": dict(self.ranges),
+                "values": self.values,
                 "programs": [json.loads(each.to_json()) for each in self.programs],
             }
         )
@@ -127,9 +137,33 @@ class OpenInterface:
             tuple(map(_tensor, given.listed("outputs"))),
             {name: _range(name, each) for name, each in ranges.items()},
             programs,
+            tuple(checked("a name in 'values'", each, str) for each in given.listed("values")),
         )
         _require_programs(found)
         return found
+
+
+def rows_of(inputs: Sequence[OpenTensor], values: Sequence[str]) -> tuple[OpenTensor, ...]:
+    """
+    What `told_by` gives of a call, as tensors: the inputs that programs take, and for each other one, by its name, a tensor as
+    long as its elements are.
+    """
+    taken = [each for each in inputs if each.name not in values]
+    elements = (
+        OpenTensor(each.name, element_names(each), each.dtype)
+        for each in inputs
+        if each.name in values
+    )
+    return (*taken, *elements)
+
+
+def element_names(spec: OpenTensor) -> tuple[str, ...]:
+    """What the elements of an input go by, in row-major order. Raises ModelError for one of open shape."""
+    lengths = [each for each in spec.dims or () if isinstance(each, int)]
+    is_known = spec.dims is not None and len(lengths) == len(spec.dims)
+    if not is_known or prod(lengths) > MOST_NUMBERS:
+        raise damage(f"the elements of '{spec.name}' are no lengths")
+    return tuple(f"{spec.name}[{i}]" for i in range(prod(lengths)))
 
 
 def open_dimensions(inputs: Sequence[OpenTensor]) -> tuple[OpenDimension, ...]:
@@ -160,10 +194,10 @@ def shortened_condition(condition: str) -> str:
     return f"{condition[:half]}…{condition[-half:]}"
 
 
-def not_served(interface: OpenInterface, shapes: Mapping[str, Sequence[int]]) -> ModelError:
-    """The error for a call whose lengths no program serves."""
+def not_served(interface: OpenInterface, rows: Sequence[Sequence[int]]) -> ModelError:
+    """The error for a call whose lengths, as `told_by` has them, no program serves."""
     found = [
-        f"'{each.name}' is {shapes[interface.inputs[number].name][axis]}"
+        f"'{each.name}' is {rows[number][axis]}"
         for each in interface.dimensions
         for number, axis in each.places[:1]
     ]
@@ -181,18 +215,27 @@ def _require_programs(interface: OpenInterface) -> None:
     names = [spec.name for spec in interface.inputs]
     if len(set(names)) < len(names):
         raise damage("two inputs have the same name")
+    if not set(interface.values) <= set(names):
+        raise damage("elements are lengths of what is no input")
+    rows = rows_of(interface.inputs, interface.values)
     first = interface.programs[0]
     for each in interface.programs:
         if each.lengths is None:
             raise damage("a program has no lengths")
-        for own, specs in ((interface.inputs, each.inputs), (interface.outputs, each.outputs)):
+        for own, specs in ((interface.taken, each.inputs), (interface.outputs, each.outputs)):
             if [(t.name, t.dtype) for t in own] != [(t.name, t.dtype) for t in specs]:
                 raise damage("a program has other inputs or outputs than the model")
         lengths = each.lengths
-        for specs, shapes in ((each.inputs, lengths.inputs), (each.outputs, lengths.outputs)):
-            if [len(t.shape) for t in specs] != [len(shape) for shape in shapes]:
+        ranks = [len(t.shape) for t in each.inputs] + [
+            len(t.dims or ()) for t in rows[len(each.inputs) :]
+        ]
+        for wanted, shapes in (
+            (ranks, lengths.inputs),
+            ([len(t.shape) for t in each.outputs], lengths.outputs),
+        ):
+            if wanted != [len(shape) for shape in shapes]:
                 raise damage("the lengths of a program are those of other tensors")
-        for spec, shape in zip(interface.inputs, lengths.inputs, strict=True):
+        for spec, shape in zip(rows, lengths.inputs, strict=True):
             if spec.dims is None or len(spec.dims) != len(shape):
                 raise damage(f"the dimensions of '{spec.name}' are not those of a program")
         if (each.threads, each.profiled) != (first.threads, first.profiled):
@@ -330,7 +373,7 @@ RESERVED = frozenset(
 
 def _argument(name: str, used: set[str]) -> str:
     """An identifier of C for a dimension, which is in use from now on."""
-    text = re.sub(r"\W", "_", name, flags=re.ASCII)
+    text = re.sub(r"\W", "_", name.removesuffix("]"), flags=re.ASCII)
     if not text[0].isalpha():
         text = (
             f"n{text}" if text[0] == "_" else f"n_{text}"

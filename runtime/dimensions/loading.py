@@ -13,7 +13,7 @@ from xrelay.runtime.executor import Executor
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.library import LoadedLibrary
 from xrelay.runtime.model import Model
-from xrelay.runtime.signature import InputValue, Known, Signature
+from xrelay.runtime.signature import Known, Signature, told_by
 
 
 def load(path: str | Path) -> Model | DynamicModel:
@@ -60,7 +60,7 @@ def _dynamic_model(interface: OpenInterface, library: LoadedLibrary) -> DynamicM
                 f"the file of model '{name}' has programs for C-contiguous arrays apart; parts of larger arrays need the "
                 "model's source"
             )
-        known = [each for each in shapes.values() if not isinstance(each, InputValue)]
+        known = told_by(shapes)
         found = (program.at(known) for program in programs)
         return next((each for each in found if each is not None), None)
 
@@ -68,11 +68,12 @@ def _dynamic_model(interface: OpenInterface, library: LoadedLibrary) -> DynamicM
         found = program_for(shapes, layouts)
         if found is not None:
             return found
-        known = {
-            name: each.shape if isinstance(each, InputValue) else each
-            for name, each in shapes.items()
-        }
-        raise not_served(interface, known)
+        raise not_served(interface, told_by(shapes))
 
-    signature = DynamicSignature(name, interface.inputs, interface.outputs)
-    return DynamicModel(signature, program_or_error, for_many=program_for, ranges=interface.ranges)
+    return DynamicModel(
+        DynamicSignature(name, interface.inputs, interface.outputs),
+        program_or_error,
+        values=interface.values,
+        for_many=program_for,
+        ranges=interface.ranges,
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,11 +26,11 @@ from xrelay.interpreters.arrays import dtype_of
 from xrelay.many_lengths import Opener, open_lengths
 from xrelay.memory import require_memory
 from xrelay.options import CompileOptions, Progress
-from xrelay.runtime.dimensions.interface import open_dimensions, shortened_condition
+from xrelay.runtime.dimensions.interface import open_dimensions, rows_of, shortened_condition
 from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.lengths import OpenLengths
 from xrelay.runtime.signature import OpenTensor, Ranges, Shapes, UnknownDimensions
-from xrelay.saved_lengths import at_usual_lengths, require_lengths_alone, shapes_at
+from xrelay.saved_lengths import at_usual_lengths, shapes_at, with_elements
 from xrelay.transforms.rules.copying import copied
 
 T = TypeVar("T")
@@ -79,7 +80,17 @@ def read_open(
     Raises CompileError for inputs of unknown rank, or whose elements decide, and DiagnosticException as the
     compiler does.
     """
-    require_lengths_alone(unknown)
+    return with_elements(unknown, partial(_reading, model, options, prepare, progress))
+
+
+def _reading(
+    model: Path,
+    options: CompileOptions,
+    prepare: Callable[[ModuleOp], list[str]],
+    progress: Progress,
+    unknown: UnknownDimensions,
+) -> tuple[ModuleOp, list[str], OpenReading]:
+    """The same, where it is known of which inputs the elements are lengths."""
 
     def made(shapes: Shapes, layouts: Layouts | None = None, scope: Scope | None = None) -> _Read:
         progress("read the model")
@@ -97,13 +108,13 @@ def read_open(
     opener = Opener(unknown.inputs, made, unknown.ranges)
 
     def attempt(lengths: dict[str, int]) -> tuple[_Read, Mapping[str, str]]:
-        shapes = shapes_at(unknown.inputs, lengths)
+        shapes = shapes_at(unknown, lengths)
         opened = opener.program(shapes)
         return (made(shapes), opener.numbers) if opened is None else opened
 
     (read, asked), at = at_usual_lengths(unknown, attempt)
     numbers: dict[str, str] = {}
-    for each in open_dimensions(unknown.inputs):
+    for each in open_dimensions(rows_of(unknown.inputs, unknown.values)):
         if read.lengths is None or each.name not in read.lengths.symbols:
             numbers[each.name] = _why(asked.get(each.name), at[each.name])
     reading = OpenReading(unknown.inputs, unknown.ranges, at, numbers, read.lengths)

@@ -27,6 +27,18 @@ from xrelay.tools.cli import main
 pytestmark = needs_cc
 
 
+AT_A_POSITION = model_of(
+    """decoder (int64 start, float[n, 8] x, int64[1] k) => (float[n, 8] y, float[n, k] most) {
+        axis = Constant <value_ints = [0]> ()
+        first = Unsqueeze (start, axis)
+        count = Shape <end = 1> (x)
+        last = Add (first, count)
+        rows = Slice (table, first, last, axis)
+        y = Add (x, rows)
+        most, where = TopK (y, k)
+    }""",
+    table=(64, 8),
+)
 ENCODER = model_of(
     """encoder (int64[batch, seq] ids, int64[batch, seq] mask) => (float[batch, seq, 24] y, float[batch, 24] pooled) {
         shape = Shape(ids)
@@ -177,7 +189,7 @@ def c_program(folder: Path, suffix: str, interface: OpenInterface, threads: int)
     for word, value in {
         "PREFIX": interface.name,
         "UPPER": interface.name.upper(),
-        "INPUTS": str(len(interface.inputs)),
+        "INPUTS": str(len(interface.taken)),
         "OUTPUTS": str(len(interface.outputs)),
     }.items():
         text = re.sub(rf"\b{word}(?=\b|_)", value, text)
@@ -195,7 +207,10 @@ def arrays_for(model: ModelProto, lengths: Mapping[str, int]) -> dict[str, Any]:
     for value in model.graph.input:
         tensor = value.type.tensor_type
         shape = [lengths.get(dim.dim_param, dim.dim_value) for dim in tensor.shape.dim]
-        if tensor.elem_type == onnx.TensorProto.INT64:
+        if f"{value.name}[0]" in lengths:
+            numbers = [each for name, each in lengths.items() if name.startswith(f"{value.name}[")]
+            found[value.name] = np.array(numbers).reshape(shape)
+        elif tensor.elem_type == onnx.TensorProto.INT64:
             found[value.name] = random.integers(0, 2 if value.name == "mask" else 50, shape)
         else:
             found[value.name] = random.standard_normal(shape).astype(np.float32)
@@ -230,7 +245,7 @@ def loaded(path: Path) -> DynamicModel:
 def interface_of(path: Path) -> OpenInterface:
     """What a library says of itself."""
     content = path.read_bytes()
-    start = content.index(b'{"format": 5')
+    start = content.index(b'{"format": 6')
     found = OpenInterface.from_json(content[start : content.index(b"\0", start)].decode())
     assert found is not None
     return found
@@ -254,6 +269,14 @@ TOO_LONG = (-1, -(2**62), 2**31, 2**62, 2**63 - 1)
             [(2, 0), (2, 65), *((2, n) for n in TOO_LONG), *((n, 2) for n in TOO_LONG), (2**31 - 1, 64)],
         ),
         (ENCODER, ".o", 1, {"batch": (2, 4), "seq": (2, 40)}, [(2, 2), (3, 17), (4, 40)], [(1, 2), (5, 2), (2, 1), (4, 41)]),
+        (
+            AT_A_POSITION,
+            ".so",
+            2,
+            None,
+            [(1, 0, 3), (5, 0, 8), (1, 63, 1), (3, 9, 2), (64, 0, 8), (2, 1, 1)],
+            [(2, 63, 1), (1, 64, 1), (65, 0, 1), (1, 1, 9), *((2, n, 1) for n in TOO_LONG), *((2, 1, n) for n in TOO_LONG)],
+        ),
     ],
 )  # fmt: skip
 def test_c_programs_state_the_dimensions(
@@ -272,8 +295,8 @@ def test_c_programs_state_the_dimensions(
     names = [each.name for each in interface.dimensions]
     for lengths in served:
         arrays = arrays_for(model, dict(zip(names, lengths, strict=True)))
-        for i, array in enumerate(arrays.values()):
-            (tmp_path / f"input{i}").write_bytes(array.tobytes())
+        for i, spec in enumerate(interface.taken):
+            (tmp_path / f"input{i}").write_bytes(arrays[spec.name].tobytes())
         done = subprocess.run(["./main", *map(str, lengths)], cwd=tmp_path, check=False, timeout=60)
         assert done.returncode == 0, lengths
         for i, wanted in enumerate(expected(model, arrays).values()):
@@ -317,6 +340,66 @@ def test_a_library_runs_what_its_programs_serve(tmp_path: Path) -> None:
     at = model.specialise({"ids": (2, 5), "mask": (2, 5)})
     assert isinstance(at, Model)
     assert [spec.shape for spec in at.signature.outputs] == [(2, 5, 24), (2, 24)]
+
+
+def test_elements_are_stated_with_the_lengths(tmp_path: Path) -> None:
+    """Inputs on whose elements sizes depend are none in C; from Python they are given as any other."""
+    path = tmp_path / "model.so"
+    saved(AT_A_POSITION, path)
+    header = (tmp_path / "model.h").read_text()
+    assert "int32_t decoder_run(int64_t n, int64_t start_0, int64_t k_0," in header
+    assert " *   start_0 ('start[0]'): element 0 of 'start', which is no input here\n" in header
+    assert " * inputs[0]: 'x' float32[n][8]\n" in header and "inputs[1]" not in header
+    model = loaded(path)
+    for n, start, k in ((1, 0, 3), (5, 0, 8), (1, 63, 1), (3, 9, 2)):
+        arrays = arrays_for(AT_A_POSITION, {"n": n, "start[0]": start, "k[0]": k})
+        found = model.run(arrays)
+        for name, wanted in expected(AT_A_POSITION, arrays).items():
+            np.testing.assert_allclose(found[name], wanted, 1e-6)
+    for n, start, k in ((2, 63, 1), (1, 1, 9), (1, -1, 1)):
+        arrays = arrays_for(AT_A_POSITION, {"n": n, "start[0]": start, "k[0]": k})
+        told = rf"'n' is {n}, 'start\[0\]' is {start}, 'k\[0\]' is {k}, for which the file of model 'decoder' has no program"
+        with pytest.raises(xrelay.ModelError, match=told):
+            model.run(arrays)
+
+
+def test_elements_that_are_no_lengths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Axes have as many programs as there are axes; of other numbers those that came have one."""
+    summed = model_of(
+        "model (float[n, m] x, int64[1] a) => (float[i, j] y) { y = ReduceSum (x, a) }"
+    )
+    onnx.save(summed, tmp_path / "sum.onnx")
+    assert main(["compile", str(tmp_path / "sum.onnx"), "-o", str(tmp_path / "sum.so")]) == 0
+    capsys.readouterr()
+    found, x = loaded(tmp_path / "sum.so"), np.arange(12, dtype=np.float32).reshape(3, 4)
+    for axis in (0, 1):
+        y = found.run({"x": x[:2], "a": [axis]})["y"]
+        np.testing.assert_array_equal(y, x[:2].sum(axis, keepdims=True))
+    powers = model_of(
+        """model (float[n] x, int64[1] k) => (float[m] y) {
+            zero = Constant <value_ints = [0]> ()
+            two = Constant <value_ints = [2]> ()
+            square = Pow (k, two)
+            y = Slice (x, zero, square)
+        }"""
+    )
+    onnx.save(powers, tmp_path / "powers.onnx")
+    path = tmp_path / "powers.so"
+    assert main(["compile", str(tmp_path / "powers.onnx"), "-o", str(path)]) != 0
+    assert "element 'k[0]' takes a program for each number, because" in capsys.readouterr().err
+    assert not path.exists()
+    model = xrelay.compile(powers)
+    assert isinstance(model, DynamicModel)
+    x = np.arange(40, dtype=np.float32)
+    for number in (2, 3):
+        model.run({"x": x, "k": [number]})
+    model.save(path)
+    for number in (2, 3):
+        np.testing.assert_array_equal(
+            loaded(path).run({"x": x, "k": [number]})["y"], x[: number**2]
+        )
+    with pytest.raises(xrelay.ModelError, match=r"'k\[0\]' is 4, for which the file"):
+        loaded(path).run({"x": x, "k": [4]})
 
 
 def test_lengths_that_no_program_of_a_file_serves(tmp_path: Path) -> None:
@@ -544,11 +627,20 @@ def test_llvm_ir_of_many_lengths(tmp_path: Path) -> None:
 
 
 def test_models_whose_elements_decide(tmp_path: Path) -> None:
+    """A shape of as many axes as the model says is lengths, one of any rank is none."""
     model = parser.parse_model(
         """<ir_version: 8, opset_import: ["" : 17]>
         reshaped (float[a, b] x, int64[2] shape) => (float[c, d] y) { y = Reshape(x, shape) }"""
     )
     found = xrelay.compile(model)
+    found.save(tmp_path / "model.so")
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    served = loaded(tmp_path / "model.so").run({"x": x, "shape": [8, 3]})["y"]
+    np.testing.assert_array_equal(served, x.reshape(8, 3))
+    model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "rank"
+    found = xrelay.compile(model)
+    assert isinstance(found, DynamicModel)
+    found.run({"x": x, "shape": [8, 3]})
     with pytest.raises(
         xrelay.CompileError, match="no program for each rank or all elements of inputs.*'shape'"
     ):

@@ -310,7 +310,7 @@ def test_interfaces_that_are_damaged(damaged: OpenInterface, what: str) -> None:
 
 def test_lengths_that_are_not_served() -> None:
     """The lengths of the call, and those that the programs serve."""
-    found = not_served(interface(program(), program()), {"x": (12,)})
+    found = not_served(interface(program(), program()), [(12,)])
     assert str(found) == (
         "'n' is 12, for which the file of model 'm' has no program; expected lengths with (n >= 1) or (n >= 1). Save "
         "the model again with shapes= that has these, or run it from its source"
