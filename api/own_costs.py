@@ -25,7 +25,7 @@ from xrelay.placement.costs.crossings import region_start
 from xrelay.placement.costs.database import Database, Step
 from xrelay.placement.costs.inputs import inputs_in_turn
 from xrelay.placement.costs.key import Key, Machine, digest
-from xrelay.placement.costs.timing import clock_for, measure
+from xrelay.placement.costs.timing import WHOLE_WINDOWS, clock_for, measure
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import first_inside, members
@@ -101,7 +101,8 @@ def profiled_steps(
         model = Model.from_code(compile_code(numbered(module, graph), "placed", settings))
         given = inputs_in_turn(model.signature.inputs, rotating)
         outputs = [np.empty(spec.shape, spec.dtype) for spec in model.signature.outputs]
-        return model, measure(lambda: model.run_into(given(), outputs), seconds, clock).median
+        timing = measure(lambda: model.run_into(given(), outputs), seconds, clock, WHOLE_WINDOWS)
+        return model, timing.median
 
     model, whole = compiled(replace(options, profile=True))
     specs = model.signature.inputs

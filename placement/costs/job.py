@@ -68,6 +68,8 @@ class Job:
     """The nodes that the function was in the model, without weights, for engines that take these."""
     rotating: tuple[int, ...] = ()
     """The inputs that are others in each run."""
+    windows: int = 1
+    """Of sampling, as `measure` has them."""
 
 
 class WrongMachine(PlacementError):
@@ -91,7 +93,8 @@ def _measured(job: Job, function: func.FuncOp) -> Measurement:
     region = compile_region(job.engine(), function, options)
     given = inputs_in_turn(region_inputs(function), job.rotating)
     outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
-    timing = measure(lambda: region(given(), outputs), job.seconds, clock_for(job.machine.threads))
+    clock = clock_for(job.machine.threads)
+    timing = measure(lambda: region(given(), outputs), job.seconds, clock, job.windows)
     return Measurement(
         timing.median,
         timing.low,

@@ -19,6 +19,7 @@ from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.database import Database, Failure, Record
 from xrelay.placement.costs.job import EngineMaker, Job, WrongMachine, run_job, text_of
 from xrelay.placement.costs.key import Key, Machine
+from xrelay.placement.costs.timing import WHOLE_WINDOWS
 from xrelay.placement.costs.workers import WorkerLost
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.extraction import extract
@@ -157,6 +158,7 @@ class MeasuredCosts(RecordedCosts):
                 self.sample_seconds,
                 None if original is None else original.model(weights=False).SerializeToString(),
                 part.rotating,
+                WHOLE_WINDOWS if _is_most(candidate) else 1,
             )
             pending[text] = self.executor.submit(run_job, job)
         for number, (text, future) in enumerate(pending.items()):
@@ -171,6 +173,12 @@ class MeasuredCosts(RecordedCosts):
             found[text] = record
             self.database.add(key, candidate.part.label, record)
         self.spent += time.monotonic() - start
+
+
+def _is_most(candidate: Candidate) -> bool:
+    """Whether a candidate has most of a network."""
+    part = candidate.part
+    return 2 * part.inside.bit_count() > len(part.graph)
 
 
 def record_of(future: Future[Record], seconds: float | None) -> Record | None:

@@ -15,6 +15,8 @@ import numpy as np
 
 SETTLE_SECONDS = 0.005
 SETTLE_LIMIT = 1.0
+WHOLE_WINDOWS = 3
+"""How many windows whole networks are measured in: what these take decides the most."""
 SAMPLE_SECONDS = 1e-3
 LEAST_SAMPLES = 5
 NARROW = 0.02
@@ -24,6 +26,10 @@ FASTER = 0.01
 """A run that is faster by this share than all before is no still run; a warm-up ends with some still ones in a row."""
 RESAMPLES = 200
 """Of the bootstrap."""
+PAUSE_SECONDS = 0.2
+"""Between windows of sampling."""
+LONG_SECONDS = 1.0
+"""Of sampling that is long enough without further windows."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +82,35 @@ def warm_up(run: Callable[[], object], clock: Callable[[], float], seconds: floa
 
 
 def measure(
-    run: Callable[[], object], seconds: float, clock: Callable[[], float] = time.perf_counter
+    run: Callable[[], object],
+    seconds: float,
+    clock: Callable[[], float] = time.perf_counter,
+    windows: int = 1,
 ) -> Timing:
-    """How long a run takes, found out within about so many seconds, and half as many before."""
+    """
+    How long a run takes, found out within about so many seconds, and half as many before; with several windows within so many
+    each, with pauses between them, of which the quickest counts: what else a machine does slows down one of them as a whole.
+    """
     settle()
     run()
     warm_up(run, clock, seconds / 2)
-    end = time.perf_counter() + seconds
     start = clock()
     run()
     repeats = max(1, int(SAMPLE_SECONDS / max(clock() - start, 1e-7)))
+    begun = time.perf_counter()
+    found = [_window(run, seconds, clock, repeats)]
+    while len(found) < windows and time.perf_counter() - begun < LONG_SECONDS:
+        time.sleep(PAUSE_SECONDS)
+        run()
+        found.append(_window(run, seconds, clock, repeats))
+    return min(found, key=lambda each: each.median)
+
+
+def _window(
+    run: Callable[[], object], seconds: float, clock: Callable[[], float], repeats: int
+) -> Timing:
+    """Samples of so many runs each."""
+    end = time.perf_counter() + seconds
     samples: list[float] = []
     found: Timing | None = None
     while found is None or time.perf_counter() < end:
