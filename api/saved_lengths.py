@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -80,6 +80,8 @@ logger = logging.getLogger("xrelay.lengths")
 
 MOST_SAVED = 16
 """Programs of a file."""
+MOST_COMBINED = 1024
+"""Combinations of lengths that are tried."""
 FEW = 2
 """What the first element of an input is that is a length."""
 GREATEST_USUAL = 256
@@ -261,7 +263,12 @@ class _Saving:
     ) -> list[dict[str, int]]:
         """What else has to be served, those first that differ least from the lengths that are served already."""
         choices = [self.choices(each, first[each.name], given) for each in self.dimensions]
-        found = [dict(zip(first, each, strict=True)) for each in product(*choices)]
+        if prod(map(len, choices)) <= MOST_COMBINED:
+            found = [dict(zip(first, each, strict=True)) for each in product(*choices)]
+        else:
+            # Of many elements, such as differ in one.
+            pairs = zip(first, choices, strict=True)
+            found = [{**first, name: each} for name, some in pairs for each in some]
         return sorted(found, key=lambda each: sum(each[name] != first[name] for name in first))
 
     def choices(
@@ -413,11 +420,17 @@ def at_usual_lengths(
         others.append({**usual, **dict.fromkeys(elements, 1)})
     try:
         return make(usual), usual
+    except UnknownDimensions:
+        raise
     except DiagnosticException as error:
         logger.info("no program for usual lengths: %s", error)
         for lengths in others:
-            with suppress(DiagnosticException):
+            try:
                 return make(lengths), lengths
+            except UnknownDimensions:
+                raise
+            except DiagnosticException as other:
+                logger.info("no program for others: %s", other)
         if elements:
             at = few(f"{name} = {usual[name]}" for name in elements)
             raise OptionError(

@@ -166,6 +166,11 @@ class Scope:
     def _bounds_of_atom(self, atom: int) -> Bounds:
         return self.atoms[atom].bounds
 
+    @property
+    def told(self) -> frozenset[int]:
+        """The symbols that a call tells beside the shapes of inputs."""
+        return frozenset[int]().union(*(self.symbols_in(each) for row in self.rows for each in row))
+
     def symbols_in(self, value: Polynomial) -> frozenset[int]:
         """What a polynomial depends on."""
         atoms = (each for atoms, _ in value for each in atoms)

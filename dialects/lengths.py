@@ -282,6 +282,13 @@ def _is_length(value: object) -> TypeGuard[Length]:
     return type(value) is Length
 
 
+def is_of_element(value: int) -> bool:
+    """Whether a length depends on an element of an input."""
+    return _is_length(value) and not value.scope.symbols_in(value.value).isdisjoint(
+        value.scope.told
+    )
+
+
 def scope_of(value: object) -> Scope | None:
     """The scope of a length that is known when the program runs only."""
     return value.scope if _is_length(value) else None

@@ -2,8 +2,8 @@
 A placement from start to end: candidates by the rules of all engines, their costs, the search.
 
 Costs may be many and slow to measure. So the search begins with what is known, and models for the rest; what
-the best plans take is measured then, and the search repeated, until the best plans are measured. Regions of the best
-plan that touch are tried as one.
+the best plan takes is measured then, and the search repeated, until the best plan is measured. Regions of it that touch
+are tried as one. The next best plans are of what has run by then.
 """
 
 import time
@@ -33,7 +33,7 @@ from xrelay.placement.search.shortest_path import shortest_path
 from xrelay.runtime.arguments import check_seconds, number_argument
 
 MOST_ROUNDS = 50
-"""How often the search is repeated after measurements, which ends before when the best plans are measured."""
+"""How often the search is repeated after measurements, which ends before when the best plan is measured."""
 LAST_SECONDS = 10.0
 """How long the last search may take, and each of those for one engine alone."""
 
@@ -351,26 +351,39 @@ class _Search:
 
 def with_next_best(placement: Placement) -> Placement:
     """
-    A placement with the next best plans behind the best one, of what has run: what is guessed to be nearly as good may be
-    much, and would have to be measured first.
+    A placement with the next best plans behind the best one: of what has run, if that one has, as what is guessed to be nearly as
+    good may be much, and would have to be measured first.
     """
     request, outcome = placement.request, placement.outcome
-    costs = run_costs(placement.candidates, placement.costs)
-    limit = request.memory_limit
-    try:
-        problem = problem_of(placement.graph, placement.candidates, costs, placement.borders, limit)
-        others = solve(problem, replace(request, seconds=LAST_SECONDS)).plans
-    except PlacementError:  # There is nothing that has run for some operator.
+    if was_run(placement, 0):
+        others = solved_of_what_ran(placement)
+    else:
+        others = placement.problem, solve(placement.problem, replace(request, seconds=LAST_SECONDS))
+    if others is None:
         return placement
+    problem, found = others
     numbers = {(c.candidate, c.place): i for i, c in enumerate(placement.problem.choices)}
-    found = list(outcome.plans)
-    for plan in others:
+    plans = list(outcome.plans)
+    for plan in found.plans:
         chosen = (problem.choices[place] for place in plan.chosen)
         same = [numbers.get((each.candidate, each.place)) for each in chosen]
         known = [each for each in same if each is not None]
-        if len(known) == len(same) and tuple(sorted(known)) not in {each.chosen for each in found}:
-            found.append(placement.problem.plan(known))
-    return replace(placement, outcome=replace(outcome, plans=tuple(found[: request.plans])))
+        if len(known) == len(same) and tuple(sorted(known)) not in {each.chosen for each in plans}:
+            plans.append(placement.problem.plan(known))
+    return replace(placement, outcome=replace(outcome, plans=tuple(plans[: request.plans])))
+
+
+def solved_of_what_ran(placement: Placement) -> tuple[Problem, Outcome] | None:
+    """The best plans without guesses about other engines; None where there is none."""
+    candidates, request = placement.candidates, placement.request
+    costs = run_costs(candidates, placement.costs)
+    try:
+        problem = problem_of(
+            placement.graph, candidates, costs, placement.borders, request.memory_limit
+        )
+        return problem, solve(problem, replace(request, seconds=LAST_SECONDS))
+    except PlacementError:
+        return None
 
 
 def wholes(graph: Graph, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -389,14 +402,10 @@ def of_what_ran(placement: Placement) -> Placement:
     """A placement, or that of what workers have run where some of its best plan was never run, and there is one."""
     if was_run(placement, 0):
         return placement
-    candidates, request = placement.candidates, placement.request
-    costs = run_costs(candidates, placement.costs)
-    limit = request.memory_limit
-    try:
-        problem = problem_of(placement.graph, candidates, costs, placement.borders, limit)
-        outcome = solve(problem, replace(request, seconds=LAST_SECONDS))
-    except PlacementError:
+    found = solved_of_what_ran(placement)
+    if found is None:
         return placement
+    problem, outcome = found
     # What was left out may be better, for all that is known.
     bound = min(placement.outcome.bound, outcome.bound)
     return replace(placement, problem=problem, outcome=replace(outcome, bound=bound))

@@ -402,7 +402,13 @@ class DynamicModel:
             raise ModelError(
                 f"model '{self.signature.name}' cannot be saved: it was loaded from a library, or has parts on other engines"
             )
-        self._save(path_argument("path", path, ModelError), self.specialisations)
+        # One that was asked for with elements of other inputs is no program of this model.
+        known = [
+            each
+            for each in self.specialisations
+            if self._values == {n for n, s in each.shapes.items() if isinstance(s, InputValue)}
+        ]
+        self._save(path_argument("path", path, ModelError), known)
 
     def _in_stages(self) -> str:
         return f"sizes of model '{self.signature.name}' depend on data, so that it is several programs in stages"

@@ -39,7 +39,7 @@ class OpenLengths:
     symbols: tuple[str, ...]
     """The names of the first atoms."""
     sources: tuple[tuple[int, int], ...]
-    """An input and an axis of it that has the length, for each symbol."""
+    """A row, as the shape of an input is one, and a place in it that has the length, for each symbol."""
     bounds: tuple[tuple[int, int], ...]
     """What each symbol is between, both included."""
     atoms: tuple[tuple[str, Polynomial, Polynomial], ...]
@@ -48,7 +48,7 @@ class OpenLengths:
     table: tuple[Polynomial, ...]
     inputs: tuple[tuple[Polynomial, ...], ...]
     outputs: tuple[tuple[Polynomial, ...], ...]
-    """The shapes of inputs and outputs."""
+    """The shapes of inputs, with other rows behind them (elements of inputs, capacities of arrays), and those of outputs."""
     workspace_bytes: Polynomial
     conditions: tuple[str, ...] = ()
     """The guards, for people."""

@@ -74,8 +74,8 @@ class Model:
     def at(self, shapes: Sequence[Sequence[int]]) -> Model | None:
         """
         The model for the shapes of all inputs, on the same machine code, where that is for many lengths and serves
-        these; None where it does not. Code for arrays that lie in larger ones takes the capacities of these as the shape of
-        one more input.
+        these; None where it does not. Behind the shapes are the elements of inputs that are lengths, and for arrays that lie in
+        larger ones the capacities of these, each as the shape of one more input.
         """
         lengths = self.signature.lengths
         known = None if lengths is None else lengths.at(shapes)

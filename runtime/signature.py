@@ -17,7 +17,7 @@ from xrelay.runtime.support import MAX_THREADS
 
 FORMAT_VERSION = 4
 FAILING_VERSION = 6
-"""The version of what may end with a failure, which those who read the one before would take for a result. (5: `dimensions/interface.py`.)"""
+"""The version of what may end with a failure, which those who read the one before would take for a result. (5 and 7: `dimensions/interface.py`.)"""
 FAILURE = 56
 """The byte of the workspace of a program with calls or failures where 64 bits say after a run why there are no results."""
 TOO_DEEP = 1

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import operators
 from xrelay.dialects.fields import Flag, Integer, Integers, OptionalIntegers, prop
-from xrelay.dialects.lengths import certainly, is_open, whole_quotient
+from xrelay.dialects.lengths import certainly, is_of_element, is_open, whole_quotient
 from xrelay.dialects.shapes import (
     dimension_product,
     element_count,
@@ -66,6 +66,8 @@ def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> 
     i = 0
     while i < len(codes):
         code = codes[i]
+        if not allowzero and is_of_element(code) and not code > 0 and code == 0:
+            code = 0  # It says what to copy. A program for others serves no call in which it does.
         needed = {0: 0 if allowzero else 1, -3: 2, -4: 1}.get(code, 0)
         if needed and position + needed > len(old):
             raise VerifyException(

@@ -23,12 +23,12 @@ def write_entry(
     threads: int,
     *,
     profile: bool,
-    lengths: Storage | None = None,
+    lengths: Storage,
     most_calls: int = 0,
 ) -> func.FuncOp:
     """
     The function that runs the nodes for `threads` threads. `profile` makes it take the time of its steps. `lengths`
-    is where the table of lengths lies in a program that has one. `most_calls` calls of functions may be within each other.
+    is where callers put the table of lengths, which a program without lengths does not read. `most_calls` calls of functions may be within each other.
     """
     block = _block(_ARGUMENTS)
     writer = FunctionWriter(block, frame, threads, profile, lengths, most_calls=most_calls)

@@ -32,7 +32,7 @@ from xrelay.runtime.signature import (
     whole_number,
 )
 
-FORMAT = 6
+FORMAT = 7
 """Of the description; that of a program alone has another one."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xrelay.runtime.arguments import path_argument
+from xrelay.runtime.arguments import few, path_argument
 from xrelay.runtime.dimensions.functions import entry_name, programs_name
 from xrelay.runtime.dimensions.interface import OpenInterface, not_served
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
@@ -13,7 +13,7 @@ from xrelay.runtime.executor import Executor
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.library import LoadedLibrary
 from xrelay.runtime.model import Model
-from xrelay.runtime.signature import Known, Signature, told_by
+from xrelay.runtime.signature import InputValue, Known, Signature, told_by
 
 
 def load(path: str | Path) -> Model | DynamicModel:
@@ -59,6 +59,12 @@ def _dynamic_model(interface: OpenInterface, library: LoadedLibrary) -> DynamicM
             raise ModelError(
                 f"the file of model '{name}' has programs for C-contiguous arrays apart; parts of larger arrays need the "
                 "model's source"
+            )
+        given = {each for each, known in shapes.items() if isinstance(known, InputValue)}
+        if given != set(interface.values):
+            raise ModelError(
+                f"elements are given of {few(map(repr, sorted(given)))}; the file of model '{name}' has programs "
+                f"for those of {few(map(repr, interface.values))}"
             )
         known = told_by(shapes)
         found = (program.at(known) for program in programs)

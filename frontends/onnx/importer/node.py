@@ -188,7 +188,8 @@ class Node:
     ):
         self.proto = proto
         self.opset = opset
-        self.label = prefix + (proto.name or next(filter(None, proto.output), proto.op_type))
+        self.name = proto.name or next(filter(None, proto.output), proto.op_type)
+        self.label = prefix + self.name
         self.output_count = len(proto.output)
         self._input_names = list(proto.input)
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}

@@ -14,7 +14,7 @@ from operator import add, ge, gt, le, lt, mod, mul, neg, sub
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.dialects.builtin import TensorType, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xrelay.dialects.base import RelayOp
@@ -164,8 +164,14 @@ def computed(
         return number_array(list(found.reshape(-1)), found.shape)
     if isinstance(op, unary.FloorOp | unary.CeilOp | unary.RoundOp | unary.TruncOp):
         return operands[0]
-    if type_.element_type != i64 or isinstance(op, unary.CastOp):
-        return _cast(op, operands)
+    if isinstance(op, unary.CastOp):
+        return as_integers(operands[0], type_.element_type)
+    found = _arithmetic(op, operands, prod(type_.get_shape()))
+    return None if found is None else _held(found, type_)
+
+
+def _arithmetic(op: RelayOp, operands: Sequence[Array], size: int) -> Array | None:
+    """The numbers, so many, that an operator computes; None for one that is no arithmetic on shapes."""
     if type(op) in BINARY:
         return _each(BINARY[type(op)], operands)
     if isinstance(op, unary.NegativeOp):
@@ -173,19 +179,16 @@ def computed(
     if type(op) in QUOTIENTS and bool((operands[1] > 0).all()):
         rounds_down = isinstance(op, ROUNDED_DOWN) or bool((operands[0] >= 0).all())
         return _each(QUOTIENTS[type(op)], operands) if rounds_down else None
-    if type(op) in REDUCTIONS and operands[0].size and prod(type_.get_shape()) == 1:
+    if type(op) in REDUCTIONS and operands[0].size and size == 1:
         numbers = map(_number, operands[0].reshape(-1))
-        return number_array([_wrapped(reduce(REDUCTIONS[type(op)], numbers))], type_.get_shape())
+        return number_array([_wrapped(reduce(REDUCTIONS[type(op)], numbers))])
     return None
 
 
-def _cast(op: RelayOp, operands: Sequence[Array]) -> Array | None:
-    """Lengths as integers of another type."""
-    return (
-        as_integers(operands[0], op.result.type.element_type)
-        if isinstance(op, unary.CastOp)
-        else None
-    )
+def _held(numbers: Array, type_: TensorType[Attribute]) -> Array | None:
+    """What is computed as elements of a type: of 64 bits as it is, of 32 on the condition that these hold it."""
+    numbers = numbers.reshape(type_.get_shape())
+    return numbers if type_.element_type == i64 else as_integers(numbers, type_.element_type)
 
 
 def as_integers(numbers: Array, type_: Attribute) -> Array | None:

@@ -171,6 +171,35 @@ def test_any_elements(sliced: DynamicModel, n: int, first: int, last: int, step:
     np.testing.assert_array_equal(found, x[first:last:step])
 
 
+def test_zeros_of_a_reshape_say_what_to_copy():
+    """Those of a program for other numbers do not, as nothing else is as empty."""
+    text = "model (float[n, 6] x, int64[2] s) => (float[a, b] y) { y = Reshape (x, s) }"
+    model = xrelay.compile(model_of(text), cache=False)
+    for n, shape, wanted in (
+        *((4, [4, 6], (4, 6)), (4, [8, 3], (8, 3)), (0, [0, 0], (0, 6)), (4, [0, 0], (4, 6))),
+        *((0, [0, 6], (0, 6)), (5, [0, 6], (5, 6)), (5, [6, 5], (6, 5)), (3, [0, -1], (3, 6))),
+    ):
+        x = np.arange(6.0 * n, dtype=np.float32).reshape(n, 6)
+        np.testing.assert_array_equal(model.run({"x": x, "s": shape})["y"], x.reshape(wanted))
+
+
+def test_arithmetic_of_32_bits():
+    text = """model (float[n, 3] x, int32[1] p, int32[1] q) => (float[m, 3] y) {
+        one = Constant <value = int32[1] {1}> ()
+        after = Add (p, one)
+        last = Mul (after, q)
+        axis = Constant <value = int32[1] {0}> ()
+        y = Slice (x, p, last, axis)
+    }"""
+    model = xrelay.compile(model_of(text), cache=False)
+    x = np.arange(300, dtype=np.float32).reshape(100, 3)
+    for p, q in ((3, 4), (4, 7), (9, 2), (1, 30)):
+        given = {"x": x, "p": np.array([p], np.int32), "q": np.array([q], np.int32)}
+        np.testing.assert_array_equal(model.run(given)["y"], x[p : (p + 1) * q])
+    assert isinstance(model, DynamicModel)
+    assert len({each.conditions for each in model.specialisations}) == 1
+
+
 def test_numbers_are_asked_for():
     """An axis is no length: there is a program for each, and the others stay open."""
     model = xrelay.compile(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from onnx_models import model_of
+from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from tests.execution.open_lengths.cases import at_opset, check, sizes, written
@@ -150,6 +151,29 @@ CASES = written(
 @pytest.mark.parametrize("name", CASES)
 def test_one_program_for_all_lengths(name: str):
     check(CASES[name])
+
+
+def test_sequences_of_no_tensors() -> None:
+    """They have a length, and no tensor is taken of them."""
+    text = """model (float[n, 4] x, float[3] z) => (float[4] y) {
+        parts = SplitToSequence <keepdims = 0> (x)
+        place = ArgMax <keepdims = 0> (z)
+        y = SequenceAt (parts, place)
+    }"""
+    model = xrelay.compile(at_opset(18, model_of(text)), cache=False)
+    x, z = np.arange(20, dtype=np.float32).reshape(5, 4), np.array([0, 0, 1], np.float32)
+    np.testing.assert_array_equal(model.run({"x": x, "z": z})["y"], x[2])
+    with pytest.raises(DiagnosticException, match=r"accepted range is \[0, -1\]"):
+        model.run({"x": x[:0], "z": z})
+    text = """model (float[n, 4] x) => (int64 count, float[m, 4] y) {
+        parts = SplitToSequence (x)
+        count = SequenceLength (parts)
+        y = ConcatFromSequence <axis = 0> (parts)
+    }"""
+    model = xrelay.compile(at_opset(18, model_of(text)), cache=False)
+    for n in (5, 0):
+        found = model.run({"x": x[:n]})
+        assert found["count"] == n and np.array_equal(found["y"], x[:n])
 
 
 def test_sequences_of_many_tensors_are_rows():

@@ -245,7 +245,7 @@ def loaded(path: Path) -> DynamicModel:
 def interface_of(path: Path) -> OpenInterface:
     """What a library says of itself."""
     content = path.read_bytes()
-    start = content.index(b'{"format": 6')
+    start = content.index(b'{"format": 7')
     found = OpenInterface.from_json(content[start : content.index(b"\0", start)].decode())
     assert found is not None
     return found
@@ -361,6 +361,42 @@ def test_elements_are_stated_with_the_lengths(tmp_path: Path) -> None:
         told = rf"'n' is {n}, 'start\[0\]' is {start}, 'k\[0\]' is {k}, for which the file of model 'decoder' has no program"
         with pytest.raises(xrelay.ModelError, match=told):
             model.run(arrays)
+
+    with pytest.raises(
+        xrelay.ModelError,
+        match="elements are given of none; the file of model 'decoder' has programs for",
+    ):
+        model.specialise({"start": (), "x": (5, 8), "k": (1,)})
+    at = {"start": np.array(3), "k": np.array([2])}
+    known = {name: xrelay.InputValue.of(each) for name, each in at.items()}
+    assert isinstance(model.specialise({"x": (5, 8), **known}), Model)
+
+
+def test_elements_of_many_inputs(tmp_path: Path) -> None:
+    """Some of which show only once others are known; and more of them than there are combinations for."""
+    model = model_of(
+        """padded (float[b, c] x, int64[1] n, int64[4] p, int64[2] s) => (float[e, f] y) {
+            zero = Constant <value_ints = [0]> ()
+            some = Slice (x, zero, n, zero)
+            wide = Pad (some, p)
+            y = Reshape (wide, s)
+        }"""
+    )
+    path, x = tmp_path / "model.so", np.arange(12, dtype=np.float32).reshape(3, 4)
+    found = xrelay.compile(model)
+    assert isinstance(found, DynamicModel)
+    calls = [
+        {"x": x, "n": np.array([n]), "p": np.array(p), "s": np.array(s)}
+        for n, p, s in (
+            *((2, [1, 2, 3, 4], [5, 12]), (1, [2, 1, 5, 3], [16, 4])),
+            (3, [4, 3, 2, 1], [8, 9]),
+        )
+    ]
+    found.run(calls[0])
+    found.save(path)
+    again = loaded(path)
+    for given in calls:
+        np.testing.assert_array_equal(again.run(given)["y"], expected(model, given)["y"])
 
 
 def test_elements_that_are_no_lengths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

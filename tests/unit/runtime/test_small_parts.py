@@ -275,6 +275,9 @@ def test_interfaces_for_many_lengths() -> None:
     assert OpenInterface.from_json(same.to_json()) == same
     assert OpenInterface.from_json("[") is None and OpenInterface.from_json("[]") is None
     assert OpenInterface.from_json(program().to_json()) is None
+    failing = program(failures=("it may end",))
+    assert OpenInterface.from_json(failing.to_json()) is None
+    assert Signature.from_json(failing.to_json()) == failing
 
 
 X, Y = OpenTensor("x", ("n",), F32), OpenTensor("y", ("n",), F32)
@@ -286,6 +289,16 @@ X, Y = OpenTensor("x", ("n",), F32), OpenTensor("y", ("n",), F32)
         (interface(), "it has no programs"),
         (interface(program(), inputs=(X, X)), "two inputs have the same name"),
         (interface(program(), program(lengths=None)), "a program has no lengths"),
+        (interface(program(), values=("z",)), "elements are lengths of what is no input"),
+        (interface(program(), values=("x",)), "the elements of 'x' are no lengths"),
+        (
+            interface(program(), inputs=(X, OpenTensor("k", (17,), I64)), values=("k",)),
+            "the elements of 'k' are no lengths",
+        ),
+        (
+            interface(program(), inputs=(X, OpenTensor("k", (2,), I64)), values=("k",)),
+            "the lengths of a program are those of other tensors",
+        ),
         (interface(program(), inputs=(Y,)), "a program has other inputs or outputs than the model"),
         (
             interface(program(), outputs=(X,)),

@@ -9,6 +9,7 @@ from onnx import GraphProto
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import element_count, is_tensor_type
@@ -106,7 +107,8 @@ def _listed(node: Node, *, few: bool) -> Sequence[SSAValue]:
     if not few and not node.unrolls:
         try:
             found = appending_loop(node, loop)
-        except UnsupportedNode:  # Its rounds may append other shapes, or be known one by one.
+        except (UnsupportedNode, VerifyException):
+            # Rounds may append other shapes, which do not go together, or be known one by one.
             found = None
         if found is not None:
             return found

@@ -18,12 +18,13 @@ from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
-from xrelay.frontends.onnx.errors import DependsOnData
+from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
 from xrelay.frontends.onnx.importer.core.looping import index, moved, number_of_round, repeated
 from xrelay.frontends.onnx.importer.core.unrolling import element
 from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import Node
 from xrelay.frontends.onnx.importer.rounds import appending_node
+from xrelay.runtime.arguments import few
 
 MOST_FIELDS = 64
 """How many tensors of a sequence are followed one by one, where they have one shape."""
@@ -101,6 +102,9 @@ def mapped_rows(node: Node, body: GraphProto, rows: SSAValue) -> list[SSAValue]:
     """What a graph makes of the tensors of a sequence, and of the other inputs of a SequenceMap, as rows."""
     count = node.shape_of(rows)[0]
     columns = [rows_of(node, each) for each in range(node.input_count)]
+    counts = [node.shape_of(each)[0] for each in columns if each is not None]
+    if any(each != count for each in counts):
+        raise OnnxImportError(f"its sequences have {few(counts)} tensors")
 
     def make(number: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         place = number_of_round(node, number)
@@ -121,6 +125,8 @@ def appending_loop(node: Node, loop: Callable[[Node], Sequence[SSAValue]]) -> li
     Raises DependsOnData where what is appended has another shape than what is there.
     """
     body, carried = node.graph("body"), node.input_count - 2
+    if len(body.input) < 2 + carried or len(body.output) < 1 + carried:
+        return None
     appended: dict[int, str] = {}
     for number in range(carried):
         if is_tensor_type(node.input(2 + number).type):
@@ -131,7 +137,7 @@ def appending_loop(node: Node, loop: Callable[[Node], Sequence[SSAValue]]) -> li
         appended[number] = insert.input[1]
     kept = [number for number in range(carried) if number not in appended]
     others = range(carried, len(body.output) - 1)
-    made = NodeProto(name=node.proto.name, op_type="Loop")
+    made = NodeProto(name=node.name, op_type="Loop")
     attribute = made.attribute.add()
     attribute.CopyFrom(next(each for each in node.proto.attribute if each.name == "body"))
     inner = attribute.g

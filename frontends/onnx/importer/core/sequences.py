@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_tensor_type, normalize_axis
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
@@ -39,10 +40,8 @@ def _fields(node: Node, index: int) -> list[SSAValue]:
     return list(value.owner.fields) if rows is None else fields_of(node, rows)
 
 
-def _position(node: Node, index: int, length: int, default: int) -> int:
-    """An optional input that is a place from 0 to before `length`, or counted from the end."""
-    if not node.has_input(index):
-        return default % length
+def _position(node: Node, index: int, length: int) -> int:
+    """An input that is a place from 0 to before `length`, or counted from the end."""
     return _place(node, index, length, length - 1)
 
 
@@ -71,15 +70,15 @@ def empty(node: Node) -> SSAValue:
 def at(node: Node) -> SSAValue:
     """SequenceAt: one of the tensors."""
     rows = rows_of(node, 0)
-    is_known = not node.has_input(1) or node.known_value(node.input(1)) is not None
+    is_known = node.known_value(node.input(1)) is not None
     if rows is None:
         fields = _fields(node, 0)
         # In bodies, which are unrolled where that makes places known, all would be put together in each round.
         rows = None if is_known or not node.is_of_graph else stacked(node, fields)
         if rows is None:
-            return fields[_position(node, 1, len(fields), 0)]
+            return fields[_position(node, 1, len(fields))]
     if is_known:
-        return element(node, rows, 0, _position(node, 1, node.shape_of(rows)[0], 0))
+        return element(node, rows, 0, _position(node, 1, node.shape_of(rows)[0]))
     return node.emit(TakeOp(rows, node.input_as_scalar(1), axis=0, mode="wrap"))
 
 
@@ -100,12 +99,13 @@ def erase(node: Node) -> SSAValue:
     """SequenceErase: a tensor fewer, by default the last one."""
     rows = rows_of(node, 0)
     if rows is not None:
-        place = _position(node, 1, node.shape_of(rows)[0], -1)
+        count = node.shape_of(rows)[0]
+        place = _position(node, 1, count) if node.has_input(1) else count - 1
         return node.in_rows(edited(node, rows, place, place + 1))
     fields = _fields(node, 0)
     if not fields:
         raise OnnxImportError("its sequence is empty")
-    del fields[_position(node, 1, len(fields), -1)]
+    del fields[_position(node, 1, len(fields)) if node.has_input(1) else -1]
     return node.emit(TupleOp(fields))
 
 
@@ -165,11 +165,17 @@ def split(node: Node) -> SSAValue:
 def mapped(node: Node) -> Sequence[SSAValue]:
     """SequenceMap: what a graph makes of each tensor; other inputs are sequences of as many, or tensors for all."""
     body, rows = node.graph("body"), rows_of(node, 0)
-    if rows is not None and all(
+    are_rows = all(
         is_tensor_type(node.input(index).type) or rows_of(node, index) is not None
         for index in range(node.input_count)
-    ):
-        return [node.in_rows(each) for each in mapped_rows(node, body, rows)]
+    )
+    if rows is not None and are_rows and not node.unrolls:
+        try:
+            return [node.in_rows(each) for each in mapped_rows(node, body, rows)]
+        except UnsupportedNode:
+            # What a round takes may be known where there is one for each tensor.
+            if is_open(node.shape_of(rows)[0]):
+                raise
     first = _fields(node, 0)
     columns: list[list[SSAValue]] = []
     for index in range(node.input_count):

@@ -106,7 +106,7 @@ REFUSED: Sequence[Row] = (
     ("STFT", [np.zeros((1, 8), np.float32)], [longs(2), ROW, longs(3)], {"opset": 17}, "the length of frames [3]"),
     ("STFT", [np.zeros((1, 8, 3), np.float32)], [longs(2), ROW], {"opset": 17}, "its signal has the shape [1, 8, 3]"),
     ("HannWindow", [], [longs(3, 4)], {"opset": 17}, "input 0 ('size') is [3, 4], expected one number"),
-    ("MelWeightMatrix", [], [longs(4, 4), longs(9), longs(9), singles(0), singles(4)], {"opset": 17}, "an input has several elements"),
+    ("MelWeightMatrix", [], [longs(4, 4), longs(9), longs(9), singles(0), singles(4)], {"opset": 17}, "input 0 ('num_mel_bins') has 2 elements, expected one"),
     *(
         ("MelWeightMatrix", [], [longs(each[0]), longs(each[1]), longs(each[2]), singles(each[3]), singles(each[4])], {"opset": 17}, f"it has {each[0]} bands from")
         for each in ((0, 9, 9, 0, 4), (4, 0, 9, 0, 4), (4, 9, 0, 0, 4), (4, 9, 9, -1, 4), (4, 9, 9, 4, 4))
