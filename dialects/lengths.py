@@ -41,7 +41,7 @@ from xrelay.dialects.polynomials import (
 )
 from xrelay.dialects.scaling import Scaling
 
-MOST_TERMS = 64
+MOST_TERMS = 128
 MOST_FACTOR = 2**62
 """Sums of more terms, or with larger factors, pin their symbols."""
 

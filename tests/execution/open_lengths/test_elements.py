@@ -94,6 +94,19 @@ CASES = written(
             sizes("n i j k l", (4, 1, 2, 3, 4), (9, 0, 1, 0, 7), (3, 0, 0, 0, 0), (1, 30, 2, 4, 9)),
             *(20, {}),
         ),
+        "pads of images": (
+            """(float[b, c, h, w] x, int64[8] p) => (float[d, e, f, g] y) {
+                wide = Pad (x, p)
+                y = Abs (wide)
+            }""",
+            {"p": elements("i", "j", "k", "l", "i", "j", "k", "m")},
+            sizes(
+                "b c h w i j k l m",
+                *((1, 3, 8, 9, 0, 0, 1, 1, 1), (2, 3, 9, 8, 0, 0, 2, 3, 1)),
+                *((1, 2, 5, 4, 1, 2, 0, 3, 5), (3, 1, 20, 7, 0, 1, 4, 0, 0)),
+            ),
+            *(20, {}),
+        ),
         "an Expand, a Tile and a ConstantOfShape": (
             """(float[n, 1] x, int64[2] s) => (float[n, m] y, float[a, b] z, float[n, m] c) {
                 y = Expand (x, s)
