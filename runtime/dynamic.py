@@ -406,7 +406,8 @@ class DynamicModel:
         known = [
             each
             for each in self.specialisations
-            if self._values == {n for n, s in each.shapes.items() if isinstance(s, InputValue)}
+            if self._values
+            == frozenset(n for n, s in each.shapes.items() if isinstance(s, InputValue))
         ]
         self._save(path_argument("path", path, ModelError), known)
 
