@@ -289,8 +289,10 @@ class IndexBuilder:
         for axis in reversed(range(len(shape))):
             if axis == 0:
                 coords.append(offset)
-            elif certainly(shape[axis], 1):
-                coords.append(0)
+            elif certainly(shape[axis], 1) or certainly(shape[axis], 0):
+                coords.append(
+                    0
+                )  # Of nothing there are no coordinates: what is written here does not run.
             else:
                 coords.append(self.mod(offset, shape[axis]))
                 offset = self.div(offset, shape[axis])
