@@ -99,8 +99,8 @@ def compile_many(
     The machine code of a model that leaves dimensions open: for what its ranges say, for lengths of 1 and more
     of dimensions without a range, and for the shapes that are `known` to come, the last ones first.
 
-    Raises OptionError for inputs of unknown rank, or whose elements decide about dimensions, where a dimension takes a
-    program for each of many lengths, and what `xrelay.compile` raises.
+    Raises OptionError for inputs of unknown rank, or whose elements decide about dimensions and are no lengths, where a length
+    takes a program for each of many numbers, and what `xrelay.compile` raises.
     """
     named = {
         name for shapes in known for name, each in shapes.items() if isinstance(each, InputValue)

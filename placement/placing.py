@@ -370,6 +370,8 @@ def with_next_best(placement: Placement) -> Placement:
         known = [each for each in same if each is not None]
         if len(known) == len(same) and tuple(sorted(known)) not in {each.chosen for each in plans}:
             plans.append(placement.problem.plan(known))
+    # Where there was no time to look at all, one of them may be better than what was found first.
+    plans.sort(key=lambda each: each.cost)
     return replace(placement, outcome=replace(outcome, plans=tuple(plans[: request.plans])))
 
 

@@ -66,10 +66,14 @@ class OpenTensor:
         dim = "" if self.dims is None else self.dims[axis]
         return (dim or f"{self.name}.{axis}") if isinstance(dim, str) else None
 
+    def element_name(self, place: int) -> str:
+        """What an element goes by that is a length, by its place in row-major order."""
+        return f"{self.name}[{place}]"
+
     def open_numbers(self, known: "Known") -> "dict[str, int]":
         """The unknown lengths in a shape, by what they go by, or the elements that may be lengths, in the order of rows."""
         if isinstance(known, InputValue):
-            return {f"{self.name}[{i}]": each for i, each in enumerate(known.numbers or ())}
+            return {self.element_name(i): each for i, each in enumerate(known.numbers or ())}
         named = ((self.length_name(axis), length) for axis, length in enumerate(known))
         return {name: length for name, length in named if name is not None}
 
@@ -88,7 +92,7 @@ class OpenTensor:
 
 
 MOST_NUMBERS = 16
-"""Inputs with more elements hold no lengths: these are two numbers for each of eight axes at most."""
+"""Inputs with more elements hold no lengths, nor do tables with more a shape: these are two numbers for each of eight axes at most."""
 
 
 @dataclass(frozen=True)

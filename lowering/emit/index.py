@@ -290,9 +290,8 @@ class IndexBuilder:
             if axis == 0:
                 coords.append(offset)
             elif certainly(shape[axis], 1) or certainly(shape[axis], 0):
-                coords.append(
-                    0
-                )  # Of nothing there are no coordinates: what is written here does not run.
+                # Of nothing there are no coordinates: what is written then does not run.
+                coords.append(0)
             else:
                 coords.append(self.mod(offset, shape[axis]))
                 offset = self.div(offset, shape[axis])

@@ -163,7 +163,7 @@ def element_names(spec: OpenTensor) -> tuple[str, ...]:
     is_known = spec.dims is not None and len(lengths) == len(spec.dims)
     if not is_known or prod(lengths) > MOST_NUMBERS:
         raise damage(f"the elements of '{spec.name}' are no lengths")
-    return tuple(f"{spec.name}[{i}]" for i in range(prod(lengths)))
+    return tuple(map(spec.element_name, range(prod(lengths))))
 
 
 def open_dimensions(inputs: Sequence[OpenTensor]) -> tuple[OpenDimension, ...]:

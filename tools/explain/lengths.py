@@ -77,7 +77,7 @@ def read_open(
     The module of a model that leaves dimensions open, prepared, with lengths for these, the notes of `prepare`, and what is known
     of the lengths once code is generated.
 
-    Raises CompileError for inputs of unknown rank, or whose elements decide, and DiagnosticException as the
+    Raises CompileError for inputs of unknown rank, or whose elements decide and are no lengths, and DiagnosticException as the
     compiler does.
     """
     return with_elements(unknown, partial(_reading, model, options, prepare, progress))

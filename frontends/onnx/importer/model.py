@@ -61,7 +61,7 @@ from xrelay.frontends.onnx.loaded import LoadedModel
 from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
-from xrelay.runtime.signature import InputSequence, InputValue, Shapes
+from xrelay.runtime.signature import MOST_NUMBERS, InputSequence, InputValue, Shapes
 from xrelay.runtime.staged import Stages
 
 
@@ -181,8 +181,6 @@ def _cut_of(
 
 MOST_VALUES = 256
 """Inputs with more elements are data, not shapes."""
-MOST_IN_ROWS = 16
-"""So many elements has a shape of several axes at most: two numbers for each of eight axes."""
 
 
 ELEMENTS_ARE_NEEDED = (
@@ -466,7 +464,7 @@ def _is_data(arg: SSAValue, value: SSAValue) -> bool:
     if count > MOST_VALUES:
         return True
     is_whole = is_integer_type(type_.element_type) and type_.element_type != i1
-    is_shape = is_whole and (type_.get_num_dims() <= 1 or count <= MOST_IN_ROWS)
+    is_shape = is_whole and (type_.get_num_dims() <= 1 or count <= MOST_NUMBERS)
     return arg is not value and not is_shape
 
 

@@ -11,15 +11,22 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from engines.needed import needs_cc
 from onnx import ModelProto, parser
 from onnx_models import PERCEPTRON, bands_of, model_of
 
 import xrelay
+from tests.unit.api.saved_files import (
+    AT_A_POSITION,
+    arrays_for,
+    c_program,
+    expected,
+    interface_of,
+    loaded,
+    saved,
+)
 from xrelay.runtime.dimensions.interface import OpenInterface, lengths_of
-from xrelay.runtime.dynamic import DynamicModel
 from xrelay.runtime.model import Model
 from xrelay.runtime.seal import SEAL_BYTES
 from xrelay.tools.cli import main
@@ -27,18 +34,6 @@ from xrelay.tools.cli import main
 pytestmark = needs_cc
 
 
-AT_A_POSITION = model_of(
-    """decoder (int64 start, float[n, 8] x, int64[1] k) => (float[n, 8] y, float[n, k] most) {
-        axis = Constant <value_ints = [0]> ()
-        first = Unsqueeze (start, axis)
-        count = Shape <end = 1> (x)
-        last = Add (first, count)
-        rows = Slice (table, first, last, axis)
-        y = Add (x, rows)
-        most, where = TopK (y, k)
-    }""",
-    table=(64, 8),
-)
 ENCODER = model_of(
     """encoder (int64[batch, seq] ids, int64[batch, seq] mask) => (float[batch, seq, 24] y, float[batch, 24] pooled) {
         shape = Shape(ids)
@@ -100,156 +95,6 @@ ENCODER = model_of(
     w6=(96, 24),
 )
 """A layer of BERT, with its embeddings, its mask and its pooled first token."""
-
-C_PROGRAM = """\
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "model.h"
-
-enum { END = 64 };
-
-/* Memory with an end that nobody may write. */
-static unsigned char *room(int64_t size) {
-  unsigned char *memory = aligned_alloc(64, (size + END + 63) / 64 * 64);
-  if (memory) memset(memory, 0xa5, size + END);
-  return memory;
-}
-
-static int is_whole(const unsigned char *memory, int64_t size) {
-  for (int i = 0; i < END; i++) if (memory[size + i] != 0xa5) return 0;
-  return 1;
-}
-
-static int is_untouched(const unsigned char *memory, int64_t size) {
-  for (int64_t i = 0; i < size; i++) if (memory[i] != 0xa5) return 0;
-  return 1;
-}
-
-static void *content(int number) {
-  char name[32];
-  sprintf(name, "input%d", number);
-  FILE *file = fopen(name, "rb");
-  unsigned char *memory = room(1 << 20);
-  if (fread(memory, 1, 1 << 20, file) == 0) return memory;
-  fclose(file);
-  return memory;
-}
-
-int main(int count, char **words) {
-  int64_t d[4] = {0};
-  for (int i = 1; i < count; i++) d[i - 1] = strtoll(words[i], 0, 10);
-  const void *inputs[INPUTS];
-  for (int i = 0; i < INPUTS; i++) inputs[i] = content(i);
-  int64_t size = PREFIX_workspace_bytes(D), sizes[OUTPUTS];
-  void *outputs[OUTPUTS];
-  for (int i = 0; i < OUTPUTS; i++) {
-    sizes[i] = PREFIX_output_bytes(i, D);
-    if ((sizes[i] < 0) != (size < 0)) return 10;
-    outputs[i] = room(sizes[i] < 0 ? 4096 : sizes[i]);
-  }
-  if (PREFIX_output_bytes(OUTPUTS, D) != -1 || PREFIX_output_bytes(-1, D) != -1) return 11;
-  unsigned char *workspace = room(size < 0 ? 4096 : size);
-  int32_t status = PREFIX_run(D, inputs, outputs, PREFIX_constants, workspace);
-  if (size < 0) {
-    if (status != UPPER_NO_PROGRAM || !is_untouched(workspace, 4096)) return 12;
-    for (int i = 0; i < OUTPUTS; i++) if (!is_untouched(outputs[i], 4096)) return 13;
-    return 42;
-  }
-  if (status != UPPER_OK || !is_whole(workspace, size)) return 14;
-  for (int i = 0; i < OUTPUTS; i++) {
-    if (!is_whole(outputs[i], sizes[i])) return 15;
-    char name[32];
-    sprintf(name, "output%d", i);
-    FILE *file = fopen(name, "wb");
-    fwrite(outputs[i], 1, sizes[i], file);
-    fclose(file);
-  }
-#ifdef TEAM
-  /* A team of the caller's own, with fewer threads. */
-  for (int threads = 1; threads <= 2; threads++) {
-    void *team = PREFIX_team_create(threads), *again = room(sizes[0]);
-    void *others[OUTPUTS];
-    memcpy(others, outputs, sizeof others);
-    others[0] = again;
-    if (PREFIX_run_on(team, D, inputs, others, PREFIX_constants, workspace) != UPPER_OK) return 16;
-    if (memcmp(again, outputs[0], sizes[0])) return 17;
-    PREFIX_team_destroy(team);
-  }
-#endif
-  return 0;
-}
-"""
-
-
-def c_program(folder: Path, suffix: str, interface: OpenInterface, threads: int) -> None:
-    """Compiles a C program with the header and the file of a model, strictly, also as C++ would read the header."""
-    dimensions = len(interface.dimensions)
-    text = C_PROGRAM
-    for word, value in {
-        "PREFIX": interface.name,
-        "UPPER": interface.name.upper(),
-        "INPUTS": str(len(interface.taken)),
-        "OUTPUTS": str(len(interface.outputs)),
-    }.items():
-        text = re.sub(rf"\b{word}(?=\b|_)", value, text)
-    text = re.sub(r"\bD\b", ", ".join(f"d[{i}]" for i in range(dimensions)), text)
-    (folder / "main.c").write_text(text)
-    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", *["-DTEAM"] * (threads > 1)]
-    command = ["cc", *flags, "main.c", f"./model{suffix}", "-lm", "-lpthread", "-o", "main"]
-    subprocess.run(command, cwd=folder, check=True)
-
-
-def arrays_for(model: ModelProto, lengths: Mapping[str, int]) -> dict[str, Any]:
-    """Inputs at some lengths."""
-    random = np.random.default_rng(sum(lengths.values()))
-    found: dict[str, Any] = {}
-    for value in model.graph.input:
-        tensor = value.type.tensor_type
-        shape = [lengths.get(dim.dim_param, dim.dim_value) for dim in tensor.shape.dim]
-        if f"{value.name}[0]" in lengths:
-            numbers = [each for name, each in lengths.items() if name.startswith(f"{value.name}[")]
-            found[value.name] = np.array(numbers).reshape(shape)
-        elif tensor.elem_type == onnx.TensorProto.INT64:
-            found[value.name] = random.integers(0, 2 if value.name == "mask" else 50, shape)
-        else:
-            found[value.name] = random.standard_normal(shape).astype(np.float32)
-    if "mask" in found:
-        found["mask"][:, 0] = 1
-    return found
-
-
-def expected(model: ModelProto, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """What onnxruntime computes."""
-    names = [value.name for value in model.graph.output]
-    session = onnxruntime.InferenceSession(model.SerializeToString())
-    return dict(zip(names, session.run(names, dict(arrays)), strict=True))
-
-
-def saved(
-    model: ModelProto, path: Path, threads: int = 1, shapes: Mapping[str, Any] | None = None
-) -> DynamicModel:
-    """A dynamic model, saved."""
-    found = xrelay.compile(model, shapes=shapes, threads=threads)
-    assert isinstance(found, DynamicModel)
-    found.save(path)
-    return found
-
-
-def loaded(path: Path) -> DynamicModel:
-    found = xrelay.load(path)
-    assert isinstance(found, DynamicModel)
-    return found
-
-
-def interface_of(path: Path) -> OpenInterface:
-    """What a library says of itself."""
-    content = path.read_bytes()
-    start = content.index(b'{"format": 7')
-    found = OpenInterface.from_json(content[start : content.index(b"\0", start)].decode())
-    assert found is not None
-    return found
-
 
 TOO_LONG = (-1, -(2**62), 2**31, 2**62, 2**63 - 1)
 
@@ -340,102 +185,6 @@ def test_a_library_runs_what_its_programs_serve(tmp_path: Path) -> None:
     at = model.specialise({"ids": (2, 5), "mask": (2, 5)})
     assert isinstance(at, Model)
     assert [spec.shape for spec in at.signature.outputs] == [(2, 5, 24), (2, 24)]
-
-
-def test_elements_are_stated_with_the_lengths(tmp_path: Path) -> None:
-    """Inputs on whose elements sizes depend are none in C; from Python they are given as any other."""
-    path = tmp_path / "model.so"
-    saved(AT_A_POSITION, path)
-    header = (tmp_path / "model.h").read_text()
-    assert "int32_t decoder_run(int64_t n, int64_t start_0, int64_t k_0," in header
-    assert " *   start_0 ('start[0]'): element 0 of 'start', which is no input here\n" in header
-    assert " * inputs[0]: 'x' float32[n][8]\n" in header and "inputs[1]" not in header
-    model = loaded(path)
-    for n, start, k in ((1, 0, 3), (5, 0, 8), (1, 63, 1), (3, 9, 2)):
-        arrays = arrays_for(AT_A_POSITION, {"n": n, "start[0]": start, "k[0]": k})
-        found = model.run(arrays)
-        for name, wanted in expected(AT_A_POSITION, arrays).items():
-            np.testing.assert_allclose(found[name], wanted, 1e-6)
-    for n, start, k in ((2, 63, 1), (1, 1, 9), (1, -1, 1)):
-        arrays = arrays_for(AT_A_POSITION, {"n": n, "start[0]": start, "k[0]": k})
-        told = rf"'n' is {n}, 'start\[0\]' is {start}, 'k\[0\]' is {k}, for which the file of model 'decoder' has no program"
-        with pytest.raises(xrelay.ModelError, match=told):
-            model.run(arrays)
-
-    with pytest.raises(
-        xrelay.ModelError,
-        match="elements are given of none; the file of model 'decoder' has programs for",
-    ):
-        model.specialise({"start": (), "x": (5, 8), "k": (1,)})
-    at = {"start": np.array(3), "k": np.array([2])}
-    known = {name: xrelay.InputValue.of(each) for name, each in at.items()}
-    assert isinstance(model.specialise({"x": (5, 8), **known}), Model)
-
-
-def test_elements_of_many_inputs(tmp_path: Path) -> None:
-    """Some of which show only once others are known; and more of them than there are combinations for."""
-    model = model_of(
-        """padded (float[b, c] x, int64[1] n, int64[4] p, int64[2] s) => (float[e, f] y) {
-            zero = Constant <value_ints = [0]> ()
-            some = Slice (x, zero, n, zero)
-            wide = Pad (some, p)
-            y = Reshape (wide, s)
-        }"""
-    )
-    path, x = tmp_path / "model.so", np.arange(12, dtype=np.float32).reshape(3, 4)
-    found = xrelay.compile(model)
-    assert isinstance(found, DynamicModel)
-    calls = [
-        {"x": x, "n": np.array([n]), "p": np.array(p), "s": np.array(s)}
-        for n, p, s in (
-            *((2, [1, 2, 3, 4], [5, 12]), (1, [2, 1, 5, 3], [16, 4])),
-            (3, [4, 3, 2, 1], [8, 9]),
-        )
-    ]
-    found.run(calls[0])
-    found.save(path)
-    again = loaded(path)
-    for given in calls:
-        np.testing.assert_array_equal(again.run(given)["y"], expected(model, given)["y"])
-
-
-def test_elements_that_are_no_lengths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Axes have as many programs as there are axes; of other numbers those that came have one."""
-    summed = model_of(
-        "model (float[n, m] x, int64[1] a) => (float[i, j] y) { y = ReduceSum (x, a) }"
-    )
-    onnx.save(summed, tmp_path / "sum.onnx")
-    assert main(["compile", str(tmp_path / "sum.onnx"), "-o", str(tmp_path / "sum.so")]) == 0
-    capsys.readouterr()
-    found, x = loaded(tmp_path / "sum.so"), np.arange(12, dtype=np.float32).reshape(3, 4)
-    for axis in (0, 1):
-        y = found.run({"x": x[:2], "a": [axis]})["y"]
-        np.testing.assert_array_equal(y, x[:2].sum(axis, keepdims=True))
-    powers = model_of(
-        """model (float[n] x, int64[1] k) => (float[m] y) {
-            zero = Constant <value_ints = [0]> ()
-            two = Constant <value_ints = [2]> ()
-            square = Pow (k, two)
-            y = Slice (x, zero, square)
-        }"""
-    )
-    onnx.save(powers, tmp_path / "powers.onnx")
-    path = tmp_path / "powers.so"
-    assert main(["compile", str(tmp_path / "powers.onnx"), "-o", str(path)]) != 0
-    assert "element 'k[0]' takes a program for each number, because" in capsys.readouterr().err
-    assert not path.exists()
-    model = xrelay.compile(powers)
-    assert isinstance(model, DynamicModel)
-    x = np.arange(40, dtype=np.float32)
-    for number in (2, 3):
-        model.run({"x": x, "k": [number]})
-    model.save(path)
-    for number in (2, 3):
-        np.testing.assert_array_equal(
-            loaded(path).run({"x": x, "k": [number]})["y"], x[: number**2]
-        )
-    with pytest.raises(xrelay.ModelError, match=r"'k\[0\]' is 4, for which the file"):
-        loaded(path).run({"x": x, "k": [4]})
 
 
 def test_lengths_that_no_program_of_a_file_serves(tmp_path: Path) -> None:
@@ -660,27 +409,6 @@ def test_llvm_ir_of_many_lengths(tmp_path: Path) -> None:
     assert (tmp_path / "model.ll.weights").stat().st_size > 10_000
     with pytest.raises(xrelay.ModelError, match=r"the suffix is '.dll', expected .so, .o, .ll"):
         saved(PERCEPTRON, tmp_path / "model.dll")
-
-
-def test_models_whose_elements_decide(tmp_path: Path) -> None:
-    """A shape of as many axes as the model says is lengths, one of any rank is none."""
-    model = parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 17]>
-        reshaped (float[a, b] x, int64[2] shape) => (float[c, d] y) { y = Reshape(x, shape) }"""
-    )
-    found = xrelay.compile(model)
-    found.save(tmp_path / "model.so")
-    x = np.arange(24, dtype=np.float32).reshape(4, 6)
-    served = loaded(tmp_path / "model.so").run({"x": x, "shape": [8, 3]})["y"]
-    np.testing.assert_array_equal(served, x.reshape(8, 3))
-    model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "rank"
-    found = xrelay.compile(model)
-    assert isinstance(found, DynamicModel)
-    found.run({"x": x, "shape": [8, 3]})
-    with pytest.raises(
-        xrelay.CompileError, match="no program for each rank or all elements of inputs.*'shape'"
-    ):
-        found.save(tmp_path / "model.so")
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

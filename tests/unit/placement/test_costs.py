@@ -20,6 +20,7 @@ from xdsl.dialects import func
 
 from xrelay.backends.base import Backend
 from xrelay.backends.numpy import NumpyBackend
+from xrelay.placement.costs import timing
 from xrelay.placement.costs.borders import AT_HOST, BorderTable, Line, NoBorders, Place, fitted_line
 from xrelay.placement.costs.cost import (
     FREE,
@@ -438,9 +439,24 @@ def test_timing() -> None:
     ticks = iter(range(10**6))
     found = measure(lambda: None, 0.0, lambda: float(next(ticks)))
     assert found.median == found.low == found.high == 1.0
-    timing = interval([1.0] * 50 + [2.0] * 10)
-    assert timing.median == 1.0 and timing.low <= 1.0 <= timing.high
+    most = interval([1.0] * 50 + [2.0] * 10)
+    assert most.median == 1.0 and most.low <= 1.0 <= most.high
     assert interval(list(np.arange(100.0))).low < 49.5 < interval(list(np.arange(100.0))).high
+
+
+def test_the_quickest_window_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is slow until there was a pause."""
+    clock, step = [0.0], [3.0]
+
+    def run() -> None:
+        clock[0] += step[0]
+
+    def pause(seconds: float) -> None:
+        step[0] = 1.0 if seconds == timing.PAUSE_SECONDS else step[0]
+
+    monkeypatch.setattr(timing.time, "sleep", pause)
+    assert measure(run, 0.0, lambda: clock[0]).median == 3.0
+    assert measure(run, 0.0, lambda: clock[0], 2).median == 1.0
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from xrelay.placement.confirmation import Run
 from xrelay.placement.costs.cost import FREE, MODEL, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.errors import PlacementError
-from xrelay.placement.placing import Placement, Request, of_what_ran, place
+from xrelay.placement.placing import Placement, Request, of_what_ran, place, was_run, with_next_best
 from xrelay.placement.refining import Groups
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.defaults import OWN_KERNELS
@@ -252,6 +252,29 @@ def test_single_engines_are_measured() -> None:
     ours = [region for region in single["regions"] if region["engine"] == "first"]
     assert ours and {region["source"] for region in ours} == {"measured"}
     assert {region.engine for region in found.regions()} <= {OWN, "host"}
+
+
+def test_next_best_plans_are_of_what_has_run() -> None:
+    """Guesses about others, which may be cheap, would have to be measured first."""
+    source, engines = Source(program(NET)), Engines.of([First(), Second()])
+    graph = source.prepared(OPTIONS)
+    found = place(graph, engines.rules(OWN_KERNELS), Slow(), usual=NearlyAsGood())
+    costs = [plan.cost for plan in found.outcome.plans]
+    assert len(costs) > 1 and costs == sorted(costs)
+    assert any(cost.is_guess for cost in found.costs)
+    assert all(was_run(found, number) for number in range(len(costs)))
+    # What is found in the end may be better than what there was time for before.
+    worst = replace(found, outcome=replace(found.outcome, plans=found.outcome.plans[-1:]))
+    again = with_next_best(worst).outcome.plans
+    assert [plan.cost for plan in again] == costs
+
+
+class NearlyAsGood(Guess):
+    """Other engines take a little longer for each operator than own code, by a model."""
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        found, count = super().estimate(candidate), candidate.inside.bit_count()
+        return replace(found, seconds=(2.0 if candidate.engine == OWN else 2.1) * count)
 
 
 class Slow(Cheap):

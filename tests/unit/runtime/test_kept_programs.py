@@ -52,12 +52,12 @@ def test_programs_used_longest_ago_go_first(most_programs: int, most_bytes: int)
     assert [each.shapes["x"] for each in model.specialisations] == [(1,), (2,)]
 
 
-def test_programs_for_many_lengths_go_where_they_are_many() -> None:
+def test_programs_for_many_lengths_go_where_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """With all that ran on them. An axis is a number, so that each has a program of its own."""
     text = "model (float[n, m, k] x, int64[1] a) => (float[i, j, l] y) { y = ReduceSum (x, a) }"
     model = xrelay.compile(model_of(text), cache=False)
     assert isinstance(model, DynamicModel)
-    model._most_programs = 2  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(model, "_most_programs", 2)
 
     def axes() -> list[int]:
         given = (each.shapes["a"] for each in model.specialisations)
