@@ -12,7 +12,8 @@ help:
 	@echo "make test    before each commit: ruff, pyright and pytest"
 	@echo "make conformance  before a release: all tests in random order, lit under another hash seed, many more random"
 	@echo "             programs and cases of every strategy, models between guard pages, recorded passes of TVM"
-	@echo "make conformance-onnx  the 2,033 tests of ONNX for backends, against the list of those that are refused"
+	@echo "make conformance-onnx  the 2,033 tests of ONNX for backends, against the list of those that are refused, and those"
+	@echo "             of single operators with each of their dimensions open: whether one program serves all lengths"
 	@echo "make fuzz    random and damaged inputs for ten minutes, and 20,000 random programs of which each goes through a"
 	@echo "             pass; findings go to build/fuzz"
 	@echo "make lint    ruff"
@@ -75,6 +76,7 @@ SUITE ?=
 
 conformance-onnx: $(VENV)/installed-test
 	$(BIN)/python tests/conformance/onnx_suite.py $(SUITE)
+	$(if $(SUITE),,$(BIN)/python tests/conformance/open_dimensions.py --jobs 2)
 
 # Options of the fuzzers: `make fuzz FUZZ="--fuzzer mlir,files --seconds 3600 --seed 7"`.
 FUZZ ?= --seconds 600

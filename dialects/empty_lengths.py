@@ -14,8 +14,12 @@ or more that these have.
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 
 from xrelay.dialects.polynomials import Atom, Bounds, Polynomial, bounds_of, settled
+
+MOST_AT_ONCE = 4
+"""Of so many symbols it is looked at which of them may be 0 together: that takes the bounds of 15 sums. More become a condition."""
 
 
 class EmptyLengths:
@@ -100,6 +104,50 @@ class EmptyLengths:
             found = self._bounds[number] = atom.bounds_by(left, right)
         return found
 
+    def emptying(self, value: Polynomial) -> frozenset[int]:
+        """The symbols that may be 0 with which a sum is 0, too, whichever others are."""
+
+        def is_0_with(symbol: int) -> bool:
+            zeros = frozenset((symbol,))
+            return self._bounds_without(value, zeros, self._bounds_of_atom) == (0, 0)
+
+        return frozenset(filter(is_0_with, self.symbols(value)))
+
+    def _bounds_without(
+        self, value: Polynomial, zeros: frozenset[int], others: Callable[[int], Bounds]
+    ) -> Bounds:
+        """Between what a sum lies where these symbols are 0; `others` has the bounds of atoms without them."""
+        known: dict[int, Bounds] = dict.fromkeys(zeros, (0, 0))
+
+        def bounds_of_atom(number: int) -> Bounds:
+            atom = self._atoms[number]
+            if number not in known:
+                known[number] = (
+                    others(number)
+                    if atom.symbols.isdisjoint(zeros)
+                    else atom.bounds_by(bounds(atom.left), bounds(atom.right))
+                )
+            return known[number]
+
+        def bounds(value: Polynomial) -> Bounds:
+            return bounds_of(value, bounds_of_atom, self._known)
+
+        return bounds(value)
+
+    def _holds_without(self, value: Polynomial, relation: str, symbols: frozenset[int]) -> bool:
+        """Whether a relation that holds where no symbol is 0 is certain to hold where any of these are."""
+        if len(symbols) > MOST_AT_ONCE:
+            return False
+
+        def bounds_of_others(number: int) -> Bounds:
+            return self._atoms[number].bounds
+
+        return all(
+            settled(self._bounds_without(value, frozenset(zeros), bounds_of_others), relation)
+            for count in range(1, len(symbols) + 1)
+            for zeros in combinations(sorted(symbols), count)
+        )
+
     def relies_on(self, value: Polynomial, relation: str, *, as_data: bool = False) -> None:
         """
         Sees to it that a relation of a sum to 0 holds of which that is certain where no length is 0: it becomes a condition, or a
@@ -120,6 +168,8 @@ class EmptyLengths:
         bounds = self.bounds(value)
         is_length = (bounds[0] >= 0 or bounds[1] <= 0) and not as_data
         if settled(bounds, relation) is not None or relation == "!=" and is_length:
+            return
+        if self._holds_without(value, relation, symbols):
             return
         if len(symbols) == 1:
             self.require_elements(*symbols)

@@ -11,7 +11,8 @@ where it meets another length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Generator, Hashable, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import gcd, inf, prod
@@ -85,7 +86,9 @@ class Scope:
     ranges: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
     """The bounds of sums that are decided."""
     remainders: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
-    """The bounds of n - 4 * (n // 4), and the like, which hold for any n."""
+    """The bounds of n - 4 * (n // 4), of n - min(n, 4), and the like, which hold for any n."""
+    assumed: dict[Polynomial, Bounds] = field(default_factory=dict[Polynomial, Bounds])
+    """The bounds of sums that somebody else sees to at present."""
     stated: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     """What symbols are between, where that was stated."""
     empty: EmptyLengths = field(init=False)
@@ -116,7 +119,7 @@ class Scope:
     """Decisions hold: what comes later narrows bounds only."""
 
     def __post_init__(self) -> None:
-        known = self.ranges, self.remainders
+        known = self.ranges, self.remainders, self.assumed
         self.empty = EmptyLengths(self.atoms, known, partial(self.pin, asked=False))
         self._lengths: list[int] = []
         """What the symbols are in the first call, where hints may be other ones."""
@@ -161,7 +164,8 @@ class Scope:
 
     def bounds(self, value: Polynomial) -> Bounds:
         """Between what the value is certain to lie where no symbol is 0."""
-        return bounds_of(value, self._bounds_of_atom, (self.ranges, self.remainders))
+        known = self.ranges, self.remainders, self.assumed
+        return bounds_of(value, self._bounds_of_atom, known)
 
     def _bounds_of_atom(self, atom: int) -> Bounds:
         return self.atoms[atom].bounds
@@ -253,7 +257,20 @@ class Scope:
                 core, factor, known = core_of(difference(left, (((place,), by),)))
                 low, high = sorted(((0 - known) // factor, (by - 1 - known) // factor))
                 self.remainders[core] = low, high
+            elif operation in ("min", "max"):
+                for side in (left, right):
+                    self._is_beyond(side, place, 1 if operation == "min" else -1)
         return (((place,), 1),)
+
+    def _is_beyond(self, value: Polynomial, atom: int, sign: int) -> None:
+        """A value is not less than an atom, or with the sign -1 not greater."""
+        core, factor, known = core_of(times(difference(value, (((atom,), 1),)), sign))
+        low, high = self.remainders.get(core, (-inf, inf))
+        if factor > 0:
+            low = max(low, -(known // factor))
+        else:
+            high = min(high, known // -factor)
+        self.remainders[core] = low, high
 
     def _made(self, operation: str, left: Polynomial, right: Polynomial) -> Atom:
         code = OPERATIONS.get(operation) or self.scalings[operation]
@@ -282,6 +299,26 @@ class Scope:
         if self.empty:
             self._keep(value, relation if known else _OPPOSITE[relation])
         return known
+
+    @contextmanager
+    def assuming(self, positive: Iterable[Polynomial]) -> Generator[None]:
+        """Sums are 1 or more, as somebody else sees to. What is decided by that holds no longer than it."""
+        before = dict(self.assumed), self._decided
+        for value in positive:
+            core, factor, known = core_of(value)
+            low, high = self.assumed.get(core, (-inf, inf))
+            if factor > 0:
+                low = max(low, -((known - 1) // factor))
+            else:
+                high = min(high, (known - 1) // -factor)
+            self.assumed[core] = low, high
+        self._decided = dict(self._decided)
+        try:
+            yield
+        finally:
+            self.assumed.clear()
+            self.assumed.update(before[0])
+            self._decided = before[1]
 
     def _keep(self, value: Polynomial, relation: str) -> None:
         """Sees to it that what was decided holds where lengths are 0 as well."""

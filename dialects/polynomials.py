@@ -56,8 +56,8 @@ def product_bounds(lhs: Bounds, rhs: Bounds) -> Bounds:
 
 
 def quotient_bounds(value: Bounds, by: Bounds) -> Bounds:
-    """The bounds of a quotient that is rounded down, where the divisor is positive."""
-    divisors = max(by[0], 1), by[1]
+    """The bounds of a quotient that is rounded down, where the divisor is positive, and of 0 where it may be 0."""
+    divisors = max(by[0], 1), max(by[1], 1)
 
     def divided(number: float, divisor: float) -> float:
         if abs(number) == inf:
@@ -65,6 +65,8 @@ def quotient_bounds(value: Bounds, by: Bounds) -> Bounds:
         return number // divisor if divisor != inf else -int(number < 0)
 
     ends = [divided(number, divisor) for number in value for divisor in divisors]
+    if by[0] <= 0:
+        ends.append(0)
     return min(ends), max(ends)
 
 

@@ -173,7 +173,8 @@ def array_refusal(type_: TensorType[Attribute]) -> str | None:
     the others are as far from what strides can say.
     """
     shape = type_.get_shape()
-    if prod(dim for dim in shape if dim not in (0, DYNAMIC_INDEX)) > MOST_ELEMENTS:
+    counted = (dim for dim in shape if not certainly(dim, 0) and dim != DYNAMIC_INDEX)
+    if prod(counted) > MOST_ELEMENTS:
         return f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"
     if len(shape) > MOST_DIMENSIONS:
         return f"{type_} has {len(shape)} dimensions, arrays have at most {MOST_DIMENSIONS}"
@@ -185,9 +186,14 @@ def same_shape(lhs: Shape, rhs: Shape) -> bool:
     return len(lhs) == len(rhs) and all(map(certainly, lhs, rhs))
 
 
+def is_empty(shape: Shape) -> bool:
+    """Whether a tensor of a shape has no elements whatever the lengths are. A length that turns out to be 0 is treated as a longer one."""
+    return any(certainly(dim, 0) for dim in shape)
+
+
 def element_count(shape: Shape) -> int:
     """Number of elements, or DYNAMIC_INDEX when a dimension is unknown (and none is 0)."""
-    if 0 in shape:
+    if is_empty(shape):
         return 0
     return DYNAMIC_INDEX if DYNAMIC_INDEX in shape else prod(shape)
 

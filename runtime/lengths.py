@@ -77,6 +77,8 @@ class OpenLengths:
 
     def at(self, shapes: Sequence[Sequence[int]]) -> KnownLengths | None:
         """What follows from the shapes of all inputs; None when the program does not serve them."""
+        if list(map(len, shapes)) != list(map(len, self.inputs)):
+            return None  # Of inputs whose rank is not known either.
         symbols = [shapes[number][axis] for number, axis in self.sources]
         pairs = zip(symbols, self.bounds, strict=True)
         if not all(least <= each <= most for each, (least, most) in pairs):

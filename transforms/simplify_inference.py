@@ -64,6 +64,7 @@ from xrelay.dialects.nn.norm import (
     LayerNormOp,
     StandardizingOp,
 )
+from xrelay.dialects.shapes import is_empty
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reduce import MeanOp, VarianceOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
@@ -185,7 +186,7 @@ class Standardize(RewritePattern):
                 split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
                 data = emit(ReshapeOp(data, split, allowzero=0 in split))
                 normal = self.standardized(emit, op, data, range(axis + 1, len(split)))
-                normal = emit(ReshapeOp(normal, shape, allowzero=0 in shape))
+                normal = emit(ReshapeOp(normal, shape, allowzero=is_empty(shape)))
             case _:
                 return
         if op.scale.value.data:

@@ -40,7 +40,14 @@ from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp
 from xrelay.dialects.lengths import certainly, divides, hint, is_open
 from xrelay.dialects.nn.norm import BiasAddOp, LayerNormOp, RmsNormOp, SoftmaxFamilyOp
 from xrelay.dialects.qnn.arithmetic import QnnLookupOp
-from xrelay.dialects.shapes import integer, is_tensor_type, same_shape, shape_of, with_shape
+from xrelay.dialects.shapes import (
+    integer,
+    is_empty,
+    is_tensor_type,
+    same_shape,
+    shape_of,
+    with_shape,
+)
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
 from xrelay.dialects.tensor.transform import SplitOp, WhereOp
@@ -127,7 +134,7 @@ def _sunk_reshape(value: SSAValue) -> ReshapeFamilyOp | ExpandDimsOp | None:
     op = value.owner
     if not isinstance(op, ReshapeFamilyOp | ExpandDimsOp) or isinstance(op.data.owner, ConstantOp):
         return None
-    if not has_static_type(op.data) or 0 in shape_of(op.data):
+    if not has_static_type(op.data) or is_empty(shape_of(op.data)):
         return None
     return op
 
@@ -148,7 +155,7 @@ def _on(op: RelayOp, operands: Sequence[SSAValue], shape: Shape, emit: Emitter) 
 
 def _reshaped(emit: Emitter, value: SSAValue, shape: Shape) -> SSAValue:
     same = same_shape(shape_of(value), shape)
-    return value if same else emit(ReshapeOp(value, shape, allowzero=0 in shape))
+    return value if same else emit(ReshapeOp(value, shape, allowzero=is_empty(shape)))
 
 
 def before_reshape(value: SSAValue, old: Shape, new: Shape, emit: Emitter) -> SSAValue:

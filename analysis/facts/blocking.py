@@ -33,7 +33,7 @@ from xrelay.dialects.lengths import certainly, likely
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
-from xrelay.dialects.shapes import is_integer_type, is_tensor_type
+from xrelay.dialects.shapes import is_empty, is_integer_type, is_tensor_type
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.layout import IMAGE, LayoutTransformOp, block_count, blocked_image
 from xrelay.dialects.tensor.reduce import MeanOp, SumOp
@@ -93,7 +93,7 @@ def is_image(type_: Attribute, *, rank: int | None = 4) -> bool:
         is_tensor_type(type_)
         and _fits_lane(type_.element_type)
         and type_.has_static_shape()
-        and 0 not in type_.get_shape()
+        and not is_empty(type_.get_shape())
         and (rank is None or type_.get_num_dims() == rank)
     )
 
@@ -178,7 +178,7 @@ def _concatenate(op: ConcatenateOp, lanes: int) -> Images:
         return ()
     images = tuple(fields.fields)
     channels = [image_dimensions(image)[1] for image in images]
-    return () if any(count % lanes for count in channels[:-1]) else images
+    return images if all(certainly(count % lanes, 0) for count in channels[:-1]) else ()
 
 
 def _broadcast(op: Operation, lanes: int) -> Images:

@@ -37,6 +37,7 @@ from xrelay.dialects.core.values import (
     TupleOp,
     YieldOp,
 )
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.nn.correlation import DeformableConv2DOp
 from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp, MatrixProductOp
 from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
@@ -119,7 +120,8 @@ def operation_count(op: Operation) -> int:
         return 0
     if isinstance(op, CalledBodyOp):
         return sum(map(operation_count, op.block.ops))
-    return 2 * multiply_adds(op) or _results(op)
+    count = multiply_adds(op)
+    return 2 * count if is_open(count) or count else _results(op)
 
 
 @dataclass

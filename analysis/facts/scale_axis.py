@@ -40,7 +40,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.blob import stored_content
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.lengths import certainly
-from xrelay.dialects.shapes import Shape, is_float, same_type, tensor_type
+from xrelay.dialects.shapes import Shape, is_empty, is_float, same_type, tensor_type
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp
@@ -212,7 +212,7 @@ class _Planner:
         """Whether an operand varies along few axes, and is broadcast to one that is computed."""
         data, scale = (op.lhs, op.rhs) if index == 1 else (op.rhs, op.lhs)
         type_ = op.result.type
-        if not is_float(type_.element_type) or 0 in type_.get_shape():
+        if not is_float(type_.element_type) or is_empty(type_.get_shape()):
             return False
         if not same_type(data.type, type_) or data in self.given.constants:
             return False

@@ -30,6 +30,7 @@ scales are the demands. They give up without saying why.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import NoReturn
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
@@ -216,7 +217,8 @@ class Demands(ABC):
     def convolution(self, op: ConvOp, images: Layout, *, of_outputs: bool) -> Step:
         """How a convolution takes a scale along the channels of its result or of its data."""
         _, kernels, _ = op.layouts
-        is_depthwise = op.weight_shape[:2] == [op.groups.value.data, 1] and not op.multiplies_depth
+        filters_and_depth = zip(op.weight_shape, (op.groups.value.data, 1), strict=False)
+        is_depthwise = all(starmap(certainly, filters_and_depth)) and not op.multiplies_depth
         groups = 1 if is_depthwise else op.groups.value.data
         plain = self.beyond_relay and str(kernels) == op.KERNEL_LAYOUT and not op.multiplies_depth
         if groups > 1 and not plain:

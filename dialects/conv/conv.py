@@ -29,6 +29,7 @@ from xrelay.dialects.fields import (
     operand,
     prop,
 )
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import dimension_product, element_type, same_dimension, shape_text
 from xrelay.dialects.tensor.layout import (
     Layout,
@@ -184,7 +185,7 @@ class LaidOutConvolutionOp(ConvolutionOp, ABC):
     @property
     def multiplies_depth(self) -> bool:
         """Whether `weight` is [C, M, …]."""
-        return self.weight_shape[1] == 1 != self._stated_weight()[1]
+        return certainly(self.weight_shape[1], 1) and not certainly(self._stated_weight()[1], 1)
 
     @property
     def is_plain(self) -> bool:

@@ -4,6 +4,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.shapes import is_empty
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
@@ -16,7 +17,7 @@ from xrelay.lowering.math.convert import convert
 def clear_halo(ctx: KernelContext, buffer: Buffer) -> None:
     """Writes the zeros around the images of a buffer; nothing where it has no halo."""
     format = buffer.format
-    if format.halo == NO_HALO or 0 in format.shape:
+    if format.halo == NO_HALO or is_empty(format.shape):
         return
     b, shape, kind = ctx.b, format.shape, buffer.element
     top, left, bottom, right = format.halo

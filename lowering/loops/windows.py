@@ -84,13 +84,14 @@ def fold_taps(
     body: Callable[[tuple[Index, ...], Sequence[SSAValue]], Sequence[SSAValue]],
 ) -> Sequence[SSAValue]:
     """Carries values through all taps of a window, row by row."""
-    unrolled = prod(taps) <= UNROLLED_TAPS
+    is_known = not any(map(is_open, taps))
+    unrolled = is_known and prod(taps) <= UNROLLED_TAPS
 
     def along(tap: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
         if len(tap) == len(taps):
             return body(tap, values)
         count = taps[len(tap)]
-        in_row = len(tap) == len(taps) - 1 and count <= UNROLLED_TAPS
+        in_row = is_known and len(tap) == len(taps) - 1 and count <= UNROLLED_TAPS
         if not (unrolled or in_row):
             return b.fold(0, count, 1, values, lambda i, inner: along((*tap, i), inner))
         for i in range(count):

@@ -7,7 +7,8 @@ Kernels of tensors without elements: a length that is not known before the progr
 """
 
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import reduce
 from math import prod
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -17,19 +18,25 @@ from xrelay.dialects.length_scope import Scope
 from xrelay.dialects.lengths import is_open, pin_here, polynomial, scope_of
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.space import PadOp
-from xrelay.dialects.polynomials import Polynomial, split
+from xrelay.dialects.polynomials import Polynomial, difference, multiplied, number, split, total
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.einsum import EinsumOp
+from xrelay.dialects.tensor.indexing import ScatterAddOp, ScatterNDOp, ScatterOp
 from xrelay.dialects.tensor.random import DistributionOp
-from xrelay.dialects.tensor.reduce import MaxOp, MinOp, ProdOp, SumOp
+from xrelay.dialects.tensor.reduce import AllOp, AnyOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
+from xrelay.dialects.tensor.sort import BoundedArgwhereOp, UniqueOp
 from xrelay.dialects.tensor.transform import ConcatenateOp
+from xrelay.dialects.vision.nms import AllClassNonMaxSuppressionOp
 from xrelay.lowering.emit.group import Group
 from xrelay.lowering.program.registry import RULES
 
 SERVES_NONE = (
     *(ConcatenateOp, QnnConcatenateOp, TupleOp, TupleGetItemOp, DistributionOp),
-    *(SumOp, ProdOp, MaxOp, MinOp, DenseOp, MatmulOp, BatchMatmulOp, EinsumOp),
+    *(SumOp, ProdOp, MaxOp, MinOp, MeanOp, AllOp, AnyOp),
+    *(DenseOp, MatmulOp, BatchMatmulOp, EinsumOp),
+    *(BoundedArgwhereOp, UniqueOp, AllClassNonMaxSuppressionOp),
+    *(ScatterOp, ScatterAddOp, ScatterNDOp),
 )
 """Operators whose code serves tensors without elements: it reads and writes those that there are, in loops that may have no round."""
 
@@ -47,14 +54,36 @@ def with_elements(group: Group) -> Generator[int]:
         yield elements
         return
     with scope.empty.assuming(frozenset(range(len(scope.symbols)))):
-        # What is 0 for some lengths beside 0, as n - 3 is, takes another program.
-        for length in opened.values():
-            if length < 1:
-                pin_here(length)
-    with scope.empty.assuming(_emptying(scope, group.result.type)):
+        # What is 0 for some lengths beside 0, as n - 3 is, takes another program, unless it leaves nothing to compute.
+        emptying = {each for each in opened if _empties(each, group.result.type)}
+        for op in group.ops:
+            results, read = _read(op, group.result.type)
+            for length in filter(is_open, read):
+                value = polynomial(length)
+                if value not in emptying and not _empties(value, results) and length < 1:
+                    pin_here(length)
+    with (
+        scope.empty.assuming(_emptying(scope, group.result.type)),
+        scope.assuming(each for each in opened if each in emptying),
+    ):
         for op in group.ops:
             _require_elements(scope, op, group.result.type)
         yield elements
+
+
+def _empties(length: Polynomial, type_: Attribute) -> bool:
+    """Whether tensors of a type have no element where a length is 0."""
+    return all(
+        any(not split(polynomial(each), length)[1] for each in leaf.get_shape())
+        for leaf in leaf_types(type_)
+    )
+
+
+def rounds_of(count: int) -> AbstractContextManager[None]:
+    """Around the code of rounds, of which there are as many as a length says: it has elements where there is a round."""
+    scope = scope_of(count)
+    assert scope is not None
+    return scope.empty.assuming(scope.empty.emptying(polynomial(count)))
 
 
 def values_of(group: Group) -> Iterator[SSAValue]:
@@ -70,20 +99,35 @@ def _lengths(types: Iterable[Attribute]) -> Iterable[int]:
 
 def _require_elements(scope: Scope, op: Operation, results: Attribute) -> None:
     """Makes a condition of it that there are the elements that an operator reads for results that are not empty."""
+    results, read = _read(op, results)
+    with scope.empty.assuming(_emptying(scope, results)):
+        for each in map(polynomial, filter(is_open, read)):
+            if scope.empty.bounds(each)[0] > 0:
+                continue
+            # Either the results are empty, or it is 1 or more.
+            there = _whether_there_are(scope, results)
+            scope.empty.relies_on(difference(there, multiplied(there, each)), "<=")
+
+
+def _read(op: Operation, results: Attribute) -> tuple[Attribute, list[int]]:
+    """The lengths of which an operator needs elements, and the type of the results that it needs them for: `results` are those of the kernel."""
     if _serves_none(op) or not op.results:
-        return
-    read = [length for each in op.operands for length in _may_be_0(scope, each.type)]
+        return results, []
+    read = list(_lengths(each.type for each in op.operands))
     if type(op) in RULES:
         # Elements are computed on demand, of which there is none where the operator has no results.
-        results = op.results[0].type
-    else:
-        read += _may_be_0(scope, op.results[0].type)
-    single = len(leaf_types(results)) == 1
-    known = list(map(polynomial, _lengths([results]))) if single else []
-    with scope.empty.assuming(_emptying(scope, results)):
-        for each in read:
-            if all(split(length, each)[1] for length in known):
-                scope.empty.relies_on(each, ">")
+        return op.results[0].type, read
+    return results, [*read, *_lengths([op.results[0].type])]
+
+
+def _whether_there_are(scope: Scope, type_: Attribute) -> Polynomial:
+    """A sum that is 0 where tensors of a type have no elements, and more than 0 where they have some."""
+    found: Polynomial = ()
+    for leaf in leaf_types(type_):
+        factors = map(polynomial, leaf.get_shape())
+        uncertain = (each for each in factors if scope.empty.bounds(each)[0] <= 0)
+        found = total(found, reduce(multiplied, uncertain, number(1)))
+    return found
 
 
 def _serves_none(op: Operation) -> bool:
@@ -91,24 +135,12 @@ def _serves_none(op: Operation) -> bool:
     return isinstance(op, SERVES_NONE) or isinstance(op, PadOp) and op.pad_mode.data == "constant"
 
 
-def _may_be_0(scope: Scope, type_: Attribute) -> list[Polynomial]:
-    """The lengths of tensors that may be 0."""
-    lengths = map(polynomial, filter(is_open, _lengths([type_])))
-    return [each for each in lengths if scope.empty.bounds(each)[0] <= 0]
-
-
 def _emptying(scope: Scope, type_: Attribute) -> frozenset[int]:
     """The symbols that may be 0 and leave no tensor of a type an element where they are."""
     leaves = [
         frozenset[int]().union(
-            *(_factors(scope, polynomial(each)) for each in leaf.get_shape() if is_open(each))
+            *(scope.empty.emptying(polynomial(each)) for each in leaf.get_shape() if is_open(each))
         )
         for leaf in leaf_types(type_)
     ]
     return leaves[0].intersection(*leaves[1:]) if leaves else frozenset()
-
-
-def _factors(scope: Scope, value: Polynomial) -> frozenset[int]:
-    """The symbols that may be 0 and are a factor of a length."""
-    products = [frozenset(atoms) for atoms, _ in value]
-    return products[0].intersection(*products[1:]) & scope.empty.symbols(value)

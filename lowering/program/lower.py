@@ -22,11 +22,13 @@ from xrelay.dialects.core.values import (
     TupleOp,
     YieldOp,
 )
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import HasNoCode, leaf_types
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import Group, group_of
+from xrelay.lowering.program.elements import rounds_of
 from xrelay.lowering.program.kernel import Kernel, Rest, build_kernel, group_inputs
 from xrelay.lowering.program.operations import (
     SCALARS,
@@ -84,6 +86,8 @@ class Lowering:
     kernels: dict[Hashable, Kernel] = field(default_factory=dict[Hashable, Kernel])
     names: dict[str, int] = field(default_factory=dict[str, int])
     """How many functions have each name, up to a number at its end, less one."""
+    counts: tuple[int, ...] = ()
+    """The lengths that the loops have as many rounds as whose code is made."""
     functions: Mapping[str, str] = field(default_factory=dict[str, str])
     """What the functions are called that are called by functions."""
     failures: dict[str, int] = field(default_factory=dict[str, int])
@@ -209,10 +213,24 @@ class Lowering:
             with self.collected() as before:
                 if test is not None:
                     self.block(test.block)
-            with self.collected() as after:
+            with self.collected() as after, self.rounds(op):
                 self.block(body.block)
                 self.pass_on(passed_on(body.block), leaves)
         self.nodes.append(Loop(op, before, after))
+
+    @contextmanager
+    def rounds(self, op: LoopOp) -> Generator[None]:
+        """Around the code of the rounds of a loop, whose kernels are code for lengths with which there are rounds."""
+        outer, count = self.counts, None
+        if isinstance(op, scf.ForOp) and constant_number(op.lb) == 0:
+            count = constant_number(op.ub)
+        if count is None or not is_open(count):
+            yield
+            return
+        self.counts = (*outer, count)
+        with rounds_of(count):
+            yield
+        self.counts = outer
 
     @contextmanager
     def collected(self) -> Generator[Sequence[Node]]:
@@ -329,7 +347,8 @@ class Lowering:
         The kernel of a group; groups of the same structure on the same formats share one, where they are
         computed alike.
         """
-        key = group.key(), tuple(choice.key for choice in choices), inputs, outputs, rests
+        chosen = tuple(choice.key for choice in choices)
+        key = group.key(), chosen, inputs, outputs, rests, self.counts
         known = self.kernels.get(key)
         if known is None:
             base = group.name()

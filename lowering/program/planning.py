@@ -20,7 +20,7 @@ from math import prod
 from xdsl.ir import Block, Operation
 
 from xrelay.dialects.lengths import certainly
-from xrelay.dialects.shapes import same_shape
+from xrelay.dialects.shapes import is_empty, same_shape
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.lowering.emit.evaluate import Leaf, leaf_shape
 from xrelay.lowering.emit.format import NO_HALO, NO_SPACING, Spacing
@@ -122,7 +122,7 @@ class _Planner:
         if not self.memory.fixed.isdisjoint((whole, *map(origin, fields))):
             return
         # Only without axes before the joined one is each field one piece of the result.
-        if not certainly(prod(shape[:axis]), 1) or 0 in shape or spacing.row_gap:
+        if not certainly(prod(shape[:axis]), 1) or is_empty(shape) or spacing.row_gap:
             return
         if spacing.halo != NO_HALO and axis > 1:
             return

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, plan_memory, plan_slots
 from xrelay.analysis.facts.ports import Port, ports
 from xrelay.analysis.facts.walking import walk
-from xrelay.dialects.lengths import certainly, hint, holds_lengths, is_open, is_open_type
+from xrelay.dialects.lengths import certainly, hint, holds_lengths, is_open, is_open_type, larger
 from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.likely import has_lengths
@@ -283,7 +283,8 @@ def _frame(lowering: Lowering, before: int) -> tuple[Frame, list[Lifetime]]:
     buffers = len(lifetimes)
     for number, call in enumerate(lowering.calls):
         scratch = call.kernel.scratch_bytes if call.kernel else 0
-        lifetimes.append(Lifetime(scratch, number, number))
+        # That of a kernel which does not run may come to less than nothing.
+        lifetimes.append(Lifetime(larger(scratch, 0, of_empty=True), number, number))
     varying = any(is_open(each.size) for each in lifetimes)
     plan = plan_slots(lifetimes) if varying else plan_memory(lifetimes)
     offsets = [offset + before for offset in plan.offsets]

@@ -43,7 +43,7 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.shapes import same_shape, shape_of
+from xrelay.dialects.shapes import is_empty, same_shape, shape_of
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
@@ -70,7 +70,7 @@ def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> 
     *batch, rows, columns = shape_of(weight)
     if any(not certainly(length, 1) for length in batch) or not has_static_type(data):
         return None
-    if 0 in shape_of(data) or 0 in (rows, columns):
+    if is_empty(shape_of(data)) or is_empty((rows, columns)):
         return None
     depth = shape_of(data)[-1]
     matrix = _reshaped(emit, weight, (rows, columns))

@@ -54,7 +54,7 @@ from xrelay.dialects.conv.windows import (
 )
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.dilate import DilateOp
-from xrelay.dialects.shapes import is_dynamic, shape_of
+from xrelay.dialects.shapes import is_dynamic, is_empty, shape_of
 from xrelay.dialects.tensor.creation import ZerosOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
@@ -157,7 +157,7 @@ class TransposedAsConvolutions(RewritePattern):
             return
         emit = Emitter()
         phases = prod(positive_pair(op.strides, "strides"))
-        apart = 1 < phases <= MOST_PHASES and 0 not in op.result.type.get_shape()
+        apart = 1 < phases <= MOST_PHASES and not is_empty(op.result.type.get_shape())
         result = self.in_phases(emit, op) if apart else self.dilated(emit, op)
         result.name_hint = op.result.name_hint
         rewriter.replace(op, emit.located(op), (result,))
@@ -267,7 +267,7 @@ class TransposedAsConvolutions(RewritePattern):
         else:
             shape, order = (groups, first // groups, second, *kernel), (0, 2, 1, 3, 4)
             outputs, inputs = second, first // groups
-        empty = 0 in weight.type.get_shape()
+        empty = is_empty(weight.type.get_shape())
         swapped = emit(TransposeOp(emit(ReshapeOp(weight, shape, allowzero=empty)), order))
         shape = (groups * outputs, inputs, *kernel)
         joined = emit(ReshapeOp(swapped, shape, allowzero=empty))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_empty, is_tensor_type
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.unary import CastOp
@@ -20,7 +20,7 @@ def cast(emit: Emitter, value: SSAValue, dtype: Attribute) -> SSAValue:
 
 def reshaped(emit: Emitter, value: SSAValue, shape: Sequence[int]) -> SSAValue:
     """A tensor with another shape."""
-    return emit(ReshapeOp(value, shape, allowzero=0 in shape))
+    return emit(ReshapeOp(value, shape, allowzero=is_empty(shape)))
 
 
 def relaid(emit: Emitter, value: SSAValue, source: Layout | str, target: Layout | str) -> SSAValue:

@@ -19,13 +19,13 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from xdsl.ir import OpResult, SSAValue
 
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
-from xrelay.frontends.onnx.errors import UnknownValue
+from xrelay.frontends.onnx.errors import OnnxImportError, UnknownValue
 from xrelay.frontends.onnx.importer.bounded import BOUNDED, DOMAIN, Bounded, Kind
 from xrelay.frontends.onnx.importer.branches import given_tensor, unused
 from xrelay.frontends.onnx.importer.functions import default_domain, used_names
 from xrelay.frontends.onnx.importer.inputs import described_ports
 from xrelay.frontends.onnx.importer.rounds import ListedLoop, round_of, without_lists
-from xrelay.frontends.onnx.importer.scope import Scope
+from xrelay.frontends.onnx.importer.scope import Scope, what
 from xrelay.frontends.onnx.messages import names
 from xrelay.frontends.onnx.narrow import NARROW
 from xrelay.frontends.onnx.tensors import data_type_of, loaded_tensor
@@ -126,6 +126,10 @@ class Cutter:
             return self.kinds[name]
         value = self.scope.values[name]
         assert value is not None
+        if not is_tensor_type(value.type):
+            raise OnnxImportError(
+                f"'{name}' is a sequence; what rounds carry that are not known beforehand are tensors"
+            )
         type_ = tensor_type(value, f"'{name}'")
         narrow = self.scope.shared.builder.narrow.get(value)
         if narrow is None:
@@ -234,7 +238,11 @@ class Cutter:
         listed = self.listed(loop)
         if listed is None:
             return None
-        one = round_of(listed, self, self.base_dir)
+        try:
+            one = round_of(listed, self, self.base_dir)
+        except OnnxImportError as error:
+            place = f"cannot import model '{self.graph.name}': {what(loop)} ({loop.op_type})"
+            raise OnnxImportError(f"{place}: {error}") from None
         self.kinds.update(one.kinds)
         self.unranked.update(one.unranked)
         done = [loop, *listed.joining]

@@ -11,7 +11,7 @@ from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
-from xrelay.dialects.shapes import broadcast_shapes, normalize_axis, same_shape
+from xrelay.dialects.shapes import broadcast_shapes, is_empty, normalize_axis, same_shape
 from xrelay.dialects.tensor.binary import DivideOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp
@@ -76,7 +76,7 @@ def reshaped(node: Node, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     """`value` with another shape, itself when it has that shape already."""
     if same_shape(node.shape_of(value), shape):
         return value
-    return node.emit(ReshapeOp(value, shape, allowzero=0 in shape))
+    return node.emit(ReshapeOp(value, shape, allowzero=is_empty(shape)))
 
 
 def as_matrix(node: Node, value: SSAValue, axis: int) -> SSAValue:

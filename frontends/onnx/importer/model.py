@@ -419,7 +419,7 @@ class _Importer:
         """The value of a graph output, whose dtype must be the stated one."""
         value = self.scope.values[output.name]
         assert value is not None
-        if value in self.builder.in_rows:
+        if value in self.builder.sequences:
             return one_by_one(self.scope.node(NodeProto(name=output.name)), value)
         narrow, stated_narrow = self.builder.narrow.get(value), stored_type(output)
         if narrow != stated_narrow:

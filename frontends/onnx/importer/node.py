@@ -32,6 +32,7 @@ from xrelay.frontends.onnx.importer.flags import FLAGS
 from xrelay.frontends.onnx.importer.folding import Folding
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.placing import place_in_post_dfs_order
+from xrelay.frontends.onnx.importer.sequence_forms import Form
 from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths, number_array
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
@@ -75,8 +76,10 @@ class Builder:
         self.narrow: dict[SSAValue, Narrow] = {}
         """The element types of values that hold others for them."""
 
-        self.in_rows: set[SSAValue] = set()
-        """Sequences that are one tensor, whose rows are their tensors."""
+        self.rounds: dict[SSAValue, int] = {}
+        """How many rounds loops make, by the numbers of their rounds."""
+        self.sequences: dict[SSAValue, Form] = {}
+        """Those that are one tensor."""
 
     def constant(self, array: Array, name: str) -> SSAValue:
         """A new constant, also of whole numbers that are not known before the program runs."""
@@ -407,15 +410,25 @@ class Node:
 
     # Sequences
 
-    def is_in_rows(self, value: SSAValue) -> bool:
-        """Whether a value is a sequence whose tensors are the rows of the one that it holds."""
-        return value in self._builder.in_rows
+    def form(self, value: SSAValue) -> Form | None:
+        """How a sequence is one tensor; None for other values."""
+        return self._builder.sequences.get(value)
 
-    def in_rows(self, rows: SSAValue) -> SSAValue:
-        """A sequence whose tensors are the rows of a tensor."""
-        value = self.emit(TupleOp([rows]))
-        self._builder.in_rows.add(value)
+    def sequence(self, form: Form) -> SSAValue:
+        """A sequence that is one tensor."""
+        value = self.emit(TupleOp([form.tensor]))
+        self._builder.sequences[value] = form
         return value
+
+    # Loops
+
+    def rounds_of(self, number: SSAValue) -> int | None:
+        """How many rounds a loop makes that has the number of a round; None where that is not known."""
+        return self._builder.rounds.get(number)
+
+    def make_rounds(self, number: SSAValue, count: int) -> None:
+        """Notes how many rounds a loop makes."""
+        self._builder.rounds[number] = count
 
     # Operations
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import prod
 
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import MOST_DIMENSIONS
 from xrelay.frontends.onnx.errors import OnnxImportError
 
@@ -15,7 +16,7 @@ def require_size(shape: Sequence[int], what: str) -> None:
     Raises OnnxImportError for a shape with a product above MAX_ELEMENTS, in which lengths of 0 do not count,
     and for one of more dimensions than arrays have.
     """
-    if prod(filter(None, shape)) > MAX_ELEMENTS:
+    if prod(length for length in shape if not certainly(length, 0)) > MAX_ELEMENTS:
         raise OnnxImportError(
             f"{what} has the shape {list(shape)} with more than {MAX_ELEMENTS} elements"
         )

@@ -249,6 +249,8 @@ def refusal(site: Site) -> str | None:
         return NO_DOT
     if first.transpose_left or second.transpose_left:
         return "left operand transposed"
+    if is_open(second.columns):
+        return "values of rows whose length is known when the program runs only"
     sizes = (first.batch, first.rows, first.columns, first.depth, second.columns)
     if 0 in sizes or second.batch != first.batch or second.left_batch != first.batch:
         return "no elements" if 0 in sizes else "more values than scores"

@@ -121,7 +121,8 @@ class _Direct:
         *lines, columns = (1, prod(positions)) if self.image.is_pointwise else positions
         block = _channels_at_once(self.ctx.target, self.ctx.parameters)
         blocks, left = divmod(self.group_channels, block)
-        for first, count, channels in ((0, blocks, block), (blocks * block, 1, left)):
+        rest = (left, 1) if is_open(left) else (1, left)
+        for first, count, channels in ((0, blocks, block), (blocks * block, *rest)):
             if channels:
 
                 def place(
@@ -129,7 +130,7 @@ class _Direct:
                 ) -> None:
                     n, group, part, *line = at
                     begin = b.mul(group, self.group_channels)
-                    channel = b.add(begin, b.add(first, b.mul(part, block)))
+                    channel = b.add(begin, b.add(first, b.mul(part, channels)))
                     self._row((n, channel, *line), columns, channels)
 
                 extents = (self.out_shape[0], self.op.groups.value.data, count, *lines)

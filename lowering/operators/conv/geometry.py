@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.conv.windows import Pads, may_pad, positive_pair
-from xrelay.dialects.lengths import is_open, likely
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.dialects.tensor.layout import blocked_lanes
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
@@ -100,7 +100,7 @@ class Convolution:
     @property
     def is_depthwise(self) -> bool:
         """Whether every channel is convolved with itself only."""
-        return self.depth == 1 and self.groups == self.out_channels
+        return certainly(self.depth, 1) and certainly(self.out_channels, self.groups)
 
     @cached_property
     def halo(self) -> Halo:

@@ -458,7 +458,7 @@ def _implementation(outputs: int) -> Implementation:
     def refusal(site: Site) -> str | None:
         conv = Convolution.of(site.op)
         return (
-            unless(conv.taps == (3, 3), "filters not 3 x 3")
+            unless(all(certainly(each, 3) for each in conv.taps), "filters not 3 x 3")
             or unless(conv.strides == conv.dilation == (1, 1), "strides or dilation not 1")
             or unless(conv.groups == 1, "in groups")
             or unless(_in_single_precision(conv, site.target), "elements not f32, f16 or bf16")

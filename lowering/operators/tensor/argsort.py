@@ -75,8 +75,12 @@ class Sorter:
 
     def __init__(self, ctx: KernelContext, capacity: int, kind: Element):
         self.b, self.capacity = ctx.b, capacity
-        self.keys = ctx.private_scratch(key_element(kind), row_major((larger(capacity, 1),)))
-        self.order = ctx.private_scratch(INDEX, row_major((larger(2 * capacity, 1),)))
+        self.keys = ctx.private_scratch(
+            key_element(kind), row_major((larger(capacity, 1, of_empty=True),))
+        )
+        self.order = ctx.private_scratch(
+            INDEX, row_major((larger(2 * capacity, 1, of_empty=True),))
+        )
         self._sorted: Index = 0
         """Where the half of the buffer begins that has the order."""
 
@@ -89,7 +93,7 @@ class Sorter:
         with b.loop(0, count) as i:
             self._store(self.keys, i, key_at(i))
             self._store(self.order, i, b.index(i))
-        passes = bit_length(b, larger(self.capacity - 1, 0))
+        passes = bit_length(b, larger(self.capacity - 1, 0, of_empty=True))
         if passes == 0:
             return
 

@@ -8,6 +8,7 @@ from math import prod
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.lengths import larger
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp, GlobalPool2DOp
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.lowering.emit.context import KernelContext
@@ -170,7 +171,8 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
         axes, kind = op.reduced_axes, wide(element_of(op.data))
         count = prod(shape_of(op.data)[axis] for axis in axes) if mean else None
         if count is not None and not kind.is_float:
-            count = max(count, 1)  # For no elements: 0, where floating point has NaN.
+            # For no elements: 0, where floating point has NaN.
+            count = larger(count, 1, of_empty=True)
         reduce_axes(ctx, op, axes, reducer, sink, kind, count)
 
     return (Implementation("loops", emit),)

@@ -231,7 +231,7 @@ class _Groups:
     def of(ctx: KernelContext, data: SSAValue) -> "_Groups":
         """Room for the groups of a vector."""
         (length,) = shape_of(data)
-        places = row_major((larger(length, 1),))
+        places = row_major((larger(length, 1, of_empty=True),))
         sorter = Sorter(ctx, length, element_of(data))
         rank, group, first = (ctx.private_scratch(INDEX, places) for _ in range(3))
         return _Groups(ctx, data, sorter, group, first, rank)

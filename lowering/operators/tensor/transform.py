@@ -6,6 +6,7 @@ from functools import partial
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, SSAValue
 
+from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import leaf_count, leaf_types, normalize_axis
 from xrelay.dialects.tensor import transform
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -131,7 +132,7 @@ def join_fields(
     start = 0
     for field, shape in enumerate(shapes):
         first, start = start, start + (1 if new_axis else shape[axis])
-        if start == first:
+        if certainly(start, first):
             continue  # an empty field has no element to choose
         middle = () if new_axis else (b.sub(coords[axis], first),)
         place = at(shape, (*coords[:axis], *middle, *coords[axis + 1 :]), position.lanes)

@@ -145,7 +145,9 @@ class _Suppression:
         zero = self.b.constant(self.kind.compute, 0.0)
         self.suppresses = self.b.compare_floats(zero, "olt", self.threshold)
         self.sorter = Sorter(ctx, self.shape[1], self.kind)
-        self.chosen = ctx.private_scratch(INDEX, row_major((larger(self.shape[1], 1),)))
+        self.chosen = ctx.private_scratch(
+            INDEX, row_major((larger(self.shape[1], 1, of_empty=True),))
+        )
 
     def choose(self, image: Index) -> None:
         """Fills `chosen`."""
@@ -320,8 +322,10 @@ class _ClassSuppression:
         stated = ctx.scalar(op.max_output_boxes_per_class)
         self.most = convert(self.b, stated, element_of(op.max_output_boxes_per_class), INDEX)
         self.sorter = Sorter(ctx, count, self.kind)
-        self.found = ctx.scratch(INDEX, row_major((larger(batch * classes * count, 1),)))
-        self.counts = ctx.scratch(INDEX, row_major((larger(batch * classes, 1),)))
+        self.found = ctx.scratch(
+            INDEX, row_major((larger(batch * classes * count, 1, of_empty=True),))
+        )
+        self.counts = ctx.scratch(INDEX, row_major((larger(batch * classes, 1, of_empty=True),)))
         zero = self.b.constant(self.kind.compute, 0.0)
         self.suppresses = self.b.compare_floats(zero, "olt", self.threshold)
 

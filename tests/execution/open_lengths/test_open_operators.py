@@ -4,6 +4,7 @@ tested in test_many_lengths.py, between pages that fault on access.
 """
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx_models import model_of
 
@@ -17,8 +18,56 @@ def top(k: str, results: str) -> str:
     return f"(float[b, n] x) => (float[b, {results}] y, int64[b, {results}] i) {{ {k} y, i = TopK (x, k) }}"
 
 
+GRAMS = """mode = "TF", min_gram_length = 1, max_gram_length = 2, max_skip_count = 2, ngram_counts = [0, 2],
+    ngram_indexes = [0, 1, 2, 3, 4], pool_int64s = [2, 3, 1, 0, 1, 1, 3, 0], weights = [1.0, 1.0, 1.0, 1.0, 1.0]"""
+"""Two sequences of one token, and three of two."""
+
+
+def moving(body: str, rounds: str = "") -> str:
+    """A loop of as many rounds as rows, or less, whose rounds add what `body` makes, p, of the number of a round i."""
+    return f"""(float[n, 3] x) => (float[1, 3] y) {{
+        shape = Shape <end = 1> (x)
+        rows = Squeeze(shape)
+        twofold = Constant <value_int = 2> ()
+        {rounds or "m = Identity(rows)"}
+        true = Constant <value = bool {{1}}> ()
+        start = Constant <value = float[1, 3] {{0, 0, 0}}> ()
+        y = Loop (m, true, start) <
+            body = round (int64 i, bool c, float[1, 3] state) => (bool d, float[1, 3] next) {{
+                d = Identity(c)
+                single = Constant <value_ints = [1]> ()
+                first = Constant <value_ints = [0]> ()
+                {body}
+                total = ReduceSum <keepdims = 1> (p, first)
+                sum = Add(state, total)
+                next = Tanh(sum)
+            }}
+        >
+    }}"""
+
+
+LOOPED = sizes("n", (6,), (8,), (200,), (2,), (0,), (500,))
 CASES = written(
     {
+        "a row of each round": (
+            moving("s = Reshape(i, single) e = Add(s, single) p = Slice(x, s, e, first)"),
+            *({}, LOOPED, 18, {}),
+        ),
+        "two rows of each round": (
+            moving(
+                """twice = Mul(i, twofold) s = Reshape(twice, single) pair = Constant <value_ints = [2]> ()
+                e = Add(s, pair) p = Slice(x, s, e, first)""",
+                "m = Div(rows, twofold)",
+            ),
+            *({}, LOOPED, 18, {}),
+        ),
+        "a row of each round from the end": (
+            moving(
+                """back = Sub(rows, i) e = Reshape(back, single) s = Sub(e, single) moved = Gather(x, s)
+                p = Identity(moved)"""
+            ),
+            *({}, LOOPED, 18, {}),
+        ),
         "topk": (top("k = Constant <value_ints = [5]> ()", "5"), {}, ROWS, 20, {}),
         "topk of all": (top("k = Shape <start = 1> (x)", "n"), {}, ROWS, 20, {}),
         "topk of at most a thousand": (
@@ -163,6 +212,33 @@ CASES = written(
             sizes("b n", (2, 20), (3, 9), (2, 17)),
             *(20, {}),
         ),
+        "images that repeat": (
+            """(float[2, n] x) => (float[2, m] y) {
+                widths = Constant <value = int64[4] {0, 9, 0, 3}> ()
+                y = Pad <mode = "wrap"> (x, widths)
+            }""",
+            *({}, sizes("n", (4,), (2,), (8,), (1,), (200,)), 19, {}),
+        ),
+        "different rows": (
+            """(int64[n, m] x) => (int64[k, m] y, int64[k] first, int64[n] inverse, int64[k] counts) {
+                y, first, inverse, counts = Unique <axis = 0> (x)
+            }""",
+            {"x": below(3)},
+            sizes("n m", (9, 2), (30, 3), (1, 1), (5, 7), (40, 1)),
+            *(18, {}),
+        ),
+        "sequences of tokens": (
+            f"(int64[b, n] x) => (float[b, 5] y) {{ y = TfIdfVectorizer <{GRAMS}> (x) }}",
+            {"x": below(4)},
+            sizes("b n", (2, 6), (1, 30), (3, 2), (2, 1), (4, 0)),
+            *(18, {}),
+        ),
+        "sequences of tokens of which many are skipped": (
+            f"(int64[b, n] x) => (float[b, 5] y) {{ y = TfIdfVectorizer <{GRAMS.replace('skip_count = 2', 'skip_count = 700')}> (x) }}",
+            {"x": below(4)},
+            sizes("b n", (2, 6), (1, 90), (3, 2), (2, 1), (4, 0)),
+            *(18, {}),
+        ),
         "attention": (
             """(float[b, s, 16] q, float[b, t, 16] k, float[b, t, 16] v) => (float[b, s, 16] y) {
                 y = Attention <q_num_heads = 4, kv_num_heads = 4, is_causal = 1> (q, k, v)
@@ -201,3 +277,17 @@ def test_random_numbers(node: str, mean: float, threads: int) -> None:
         if n == 60:
             assert abs(float(found.mean()) - mean) < 0.03
     assert len({each.conditions for each in compiled.specialisations}) == 1
+
+
+def test_slices_that_may_end_behind_the_axis() -> None:
+    """x[i : i + 2] of the last row is one row: that is no slice of a size."""
+    text = moving(
+        "s = Reshape(i, single) pair = Constant <value_ints = [2]> () e = Add(s, pair) p = Slice(x, s, e, first)"
+    )
+    model = model_of(f"pairs {text}")
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    compiled = xrelay.compile(model, cache=False)
+    for n in (6, 3, 1):
+        x = np.random.default_rng(n).standard_normal((n, 3), np.float32)
+        (wanted,) = session.run(None, {"x": x})
+        np.testing.assert_allclose(compiled.run({"x": x})["y"], wanted, 1e-5, 1e-6)

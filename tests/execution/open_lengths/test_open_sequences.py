@@ -47,6 +47,20 @@ CASES = written(
             }""",
             *({}, sizes("n", (8,), (9,), (33,), (20,)), 18, {}),
         ),
+        "parts of which the last is shorter": (
+            """(float[n, 4] x) => (float[k, 4] y, float[l, 4] z, float[n, 4] u, int64 count) {
+                size = Constant <value_int = 3> ()
+                parts = SplitToSequence (x, size)
+                first = Constant <value_int = 0> ()
+                last = Constant <value_int = -1> ()
+                y = SequenceAt (parts, first)
+                z = SequenceAt (parts, last)
+                whole = ConcatFromSequence <axis = 0> (parts)
+                u = Relu (whole)
+                count = SequenceLength (parts)
+            }""",
+            *({}, sizes("n", (7,), (8,), (9,), (1,), (2,), (3,), (200,)), 18, {}),
+        ),
         "parts of two columns": (
             """(float[3, n] x) => (float[3, 2] y, float[m, 2] u, float[3, k] v, float[3, 2, j] w) {
                 size = Constant <value_int = 2> ()
@@ -196,3 +210,27 @@ def test_sequences_of_many_tensors_are_rows():
     found = model.run({"x": x})
     np.testing.assert_array_equal(found["y"], x[-3])
     np.testing.assert_array_equal([found[f"all.{i}"] for i in range(1000)], x)
+
+
+def test_rounds_of_data_carry_no_sequences() -> None:
+    model = at_opset(
+        18,
+        model_of(
+            """model (float[n, 4] x, int64 m) => (float[k, 4] y) {
+                size = Constant <value_int = 3> ()
+                s = SplitToSequence (x, size)
+                true = Constant <value = bool {1}> ()
+                r = Loop (m, true, s) <
+                    body = round (int64 i, bool c, seq(float[k, 4]) a) => (bool d, seq(float[k, 4]) b) {
+                        d = Identity (c)
+                        b = Identity (a)
+                    }
+                >
+                first = Constant <value_int = 0> ()
+                y = SequenceAt (r, first)
+            }"""
+        ),
+    )
+    compiled = xrelay.compile(model, cache=False)
+    with pytest.raises(DiagnosticException, match=r"'r' \(Loop\): 's' is a sequence; .* tensors"):
+        compiled.run({"x": np.ones((7, 4), np.float32), "m": np.array(2)})

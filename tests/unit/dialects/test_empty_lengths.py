@@ -152,3 +152,31 @@ def test_quotients_by_0() -> None:
     assert found is not None and found.table == (0, 0), "no kernel runs that reads them"
     assert 100 // p >= 0
     assert program(scope).at([(3, 0)]) is None and program(scope).at([(0, 3)]) is not None
+
+
+@settings(derandomize=True, max_examples=600, deadline=None)
+@given(st.integers(0, 2**32), firsts, firsts, calls)
+def test_what_is_0_with_a_length(seed: int, a: int, b: int, others: list[tuple[int, int]]) -> None:
+    """Whichever number the other length is."""
+    scope = Scope()
+    try:
+        values = built(Random(seed), symbol(scope, "a", a), symbol(scope, "b", b), 8)
+        emptying = [scope.empty.emptying(polynomial(value)) for value in values]
+    except Pinned:
+        return
+    table = program(scope, *values)
+    for one, other in others:
+        for place, lengths in enumerate(((0, other), (one, 0))):
+            found = table.at([lengths])
+            for value, symbols in zip(found.table if found else (), emptying, strict=False):
+                assert value == 0 or place not in symbols
+
+
+def test_quotients_by_what_is_0() -> None:
+    """In kernels that do not run without elements; they are 0 then."""
+    scope = Scope()
+    m, n = symbol(scope, "m", 3), symbol(scope, "n", 8)
+    with scope.empty.assuming(frozenset({0})):
+        quotient = n // m
+    assert quotient + n > 0
+    assert not scope.empty.emptying(polynomial(quotient + m + 1))

@@ -3,7 +3,7 @@
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import certainly
-from xrelay.dialects.shapes import same_shape, same_type, shape_of
+from xrelay.dialects.shapes import is_empty, same_shape, same_type, shape_of
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
 from xrelay.dialects.tensor.reshape import (
@@ -48,7 +48,7 @@ def merged_reshapes(op: Operation, emit: Emitter) -> SSAValue | None:
     if same_type(source.type, result.type):
         return source
     shape = shape_of(result)
-    return emit(ReshapeOp(source, shape, allowzero=0 in shape))
+    return emit(ReshapeOp(source, shape, allowzero=is_empty(shape)))
 
 
 def _permutation(op: TransposeOp | LayoutTransformOp) -> tuple[int, ...] | None:
@@ -131,7 +131,7 @@ def slice_of_one(op: TakeOp, emit: Emitter) -> SSAValue | None:
     axis, indices = op.normalized_axis, known_array(op.indices)
     if axis is None or op.batch_dims.value.data or indices is None or indices.size != 1:
         return None
-    if not has_static_type(op.data) or 0 in shape_of(op.data):
+    if not has_static_type(op.data) or is_empty(shape_of(op.data)):
         return None
     length, index = shape_of(op.data)[axis], int(indices.flat[0])
     index = index % length if op.mode.data == "wrap" else min(max(index, 0), length - 1)

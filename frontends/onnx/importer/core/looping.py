@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects.lengths import is_open
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import element_count, normalize_axis
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -54,19 +54,21 @@ def counted_loop(node: Node) -> Sequence[SSAValue]:
         rounds, end = None, node.add(arith.IndexCastOp(number(node, node.input(0), i64), INDEX))
 
     def make(count: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        if rounds is not None:
+            node.make_rounds(count, rounds)
         return node.inline_graph(body, [number_of_round(node, count), going, *carried])[1:]
 
     if added and rounds is None:
         # Where a round changes what it carries, it is no help to know how many there are.
         block = Block(arg_types=[INDEX, *(value.type for value in initial)])
         require_types(initial, make(block.args[0], block.args[1:])[: len(initial)])
-    if added and not rounds:
+    if added and (rounds is None or certainly(rounds, 0)):
         raise DependsOnData(
             "input 0 ('M') is not a constant, and the shape of what rounds add depends on it"
             if rounds is None
             else "it makes no round, and the shape of what rounds add is not known"
         )
-    return repeated(node, end, initial, rounds or 0, [False] * added, make)
+    return repeated(node, end, initial, 0 if rounds is None else rounds, [False] * added, make)
 
 
 def counted_scan(node: Node) -> Sequence[SSAValue]:

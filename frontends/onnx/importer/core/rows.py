@@ -20,10 +20,12 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
 from xrelay.frontends.onnx.importer.core.looping import index, moved, number_of_round, repeated
+from xrelay.frontends.onnx.importer.core.parts import all_parts
 from xrelay.frontends.onnx.importer.core.unrolling import element
 from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import Node
 from xrelay.frontends.onnx.importer.rounds import appending_node
+from xrelay.frontends.onnx.importer.sequence_forms import Parts, Rows
 from xrelay.runtime.arguments import few
 
 MOST_FIELDS = 64
@@ -31,13 +33,11 @@ MOST_FIELDS = 64
 
 
 def rows_of(node: Node, position: int) -> SSAValue | None:
-    """The rows of an input that is a sequence in this form."""
-    value = node.input(position)
-    return (
-        value.owner.fields[0]
-        if node.is_in_rows(value) and isinstance(value.owner, TupleOp)
-        else None
-    )
+    """The rows of an input that is a sequence in this form, or can be."""
+    form = node.form(node.input(position))
+    if isinstance(form, Parts):
+        return parts_in_rows(node, form.tensor, form.axis, form.size, keeps_axis=True)
+    return None if form is None else form.tensor
 
 
 def stacked(node: Node, fields: Sequence[SSAValue]) -> SSAValue | None:
@@ -55,9 +55,11 @@ def fields_of(node: Node, rows: SSAValue) -> list[SSAValue]:
 
 
 def one_by_one(node: Node, sequence: SSAValue) -> SSAValue:
-    """A sequence in rows as a tuple of its tensors."""
-    assert isinstance(sequence.owner, TupleOp)
-    return node.emit(TupleOp(fields_of(node, sequence.owner.fields[0])))
+    """A sequence that is one tensor as a tuple of its tensors."""
+    form = node.form(sequence)
+    assert form is not None
+    is_cut = isinstance(form, Parts)
+    return node.emit(TupleOp(all_parts(node, form) if is_cut else fields_of(node, form.tensor)))
 
 
 def parts_in_rows(
@@ -153,7 +155,7 @@ def appending_loop(node: Node, loop: Callable[[Node], Sequence[SSAValue]]) -> li
     rows = results[len(results) - len(appended) :]
     found = dict(zip((*kept, *others), results, strict=False))
     for number, added in zip(appended, rows, strict=True):
-        found[number] = node.in_rows(_behind(node, 2 + number, added))
+        found[number] = node.sequence(Rows(_behind(node, 2 + number, added)))
     return [found[number] for number in range(carried + len(others))]
 
 

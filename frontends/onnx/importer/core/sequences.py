@@ -1,21 +1,22 @@
 """
 Sequences and optional values of tensors. A sequence is a tuple whose tensors are known one by one, so its length is
 that of the tuple: what says how long it is, or which of its tensors are meant, must be known. Many tensors of one shape, or
-so many as a length says, are the rows of one tensor instead (`rows.py`).
+so many as a length says, are the rows of one tensor instead (`rows.py`), or its parts (`parts.py`).
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleOp
-from xrelay.dialects.lengths import is_open
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import is_tensor_type, normalize_axis
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
-from xrelay.dialects.tensor.transform import StridedSliceOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.core.parts import all_parts, count_of, part, parts_of, slices
 from xrelay.frontends.onnx.importer.core.rows import (
     edited,
     fields_of,
@@ -28,6 +29,7 @@ from xrelay.frontends.onnx.importer.core.rows import (
 from xrelay.frontends.onnx.importer.core.unrolling import element
 from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.sequence_forms import Parts, Rows
 from xrelay.frontends.onnx.importer.shape_arithmetic import number_array
 
 
@@ -36,6 +38,9 @@ def _fields(node: Node, index: int) -> list[SSAValue]:
     value = node.input(index)
     if not isinstance(value.owner, TupleOp):
         raise OnnxImportError(f"input {index} is a tensor, expected a sequence")
+    parts = parts_of(node, value)
+    if parts is not None:
+        return all_parts(node, parts)
     rows = rows_of(node, index)
     return list(value.owner.fields) if rows is None else fields_of(node, rows)
 
@@ -69,8 +74,10 @@ def empty(node: Node) -> SSAValue:
 
 def at(node: Node) -> SSAValue:
     """SequenceAt: one of the tensors."""
+    parts, is_known = parts_of(node, node.input(0)), node.known_value(node.input(1)) is not None
+    if parts is not None and is_known:
+        return part(node, parts, _position(node, 1, count_of(node, parts)))
     rows = rows_of(node, 0)
-    is_known = node.known_value(node.input(1)) is not None
     if rows is None:
         fields = _fields(node, 0)
         # In bodies, which are unrolled where that makes places known, all would be put together in each round.
@@ -88,7 +95,7 @@ def insert(node: Node) -> SSAValue:
     if rows is not None and node.shape_of(rows)[1:] == node.shape_of(tensor):
         count = node.shape_of(rows)[0]
         place = _place(node, 2, count, count) if node.has_input(2) else count
-        return node.in_rows(edited(node, rows, place, place, [tensor]))
+        return node.sequence(Rows(edited(node, rows, place, place, [tensor])))
     fields = _fields(node, 0)
     place = _place(node, 2, len(fields), len(fields)) if node.has_input(2) else len(fields)
     fields.insert(place, tensor)
@@ -101,7 +108,7 @@ def erase(node: Node) -> SSAValue:
     if rows is not None:
         count = node.shape_of(rows)[0]
         place = _position(node, 1, count) if node.has_input(1) else count - 1
-        return node.in_rows(edited(node, rows, place, place + 1))
+        return node.sequence(Rows(edited(node, rows, place, place + 1)))
     fields = _fields(node, 0)
     if not fields:
         raise OnnxImportError("its sequence is empty")
@@ -111,6 +118,9 @@ def erase(node: Node) -> SSAValue:
 
 def length(node: Node) -> SSAValue:
     """SequenceLength."""
+    parts = parts_of(node, node.input(0))
+    if parts is not None:
+        return node.constant(number_array([count_of(node, parts)], ()))
     rows = rows_of(node, 0)
     if rows is not None:
         return node.constant(number_array(node.shape_of(rows)[:1], ()))
@@ -120,6 +130,11 @@ def length(node: Node) -> SSAValue:
 def concatenate(node: Node) -> SSAValue:
     """ConcatFromSequence: the tensors along an axis, or along a new one."""
     axis, new = node.integer("axis"), node.flag("new_axis")
+    parts = parts_of(node, node.input(0))
+    if parts is not None and not new:
+        rank = len(node.shape_of(parts.tensor))
+        if normalize_axis(axis, rank) == parts.axis:
+            return parts.tensor
     rows = rows_of(node, 0)
     if rows is not None:
         rank = len(node.shape_of(rows)) - (not new)
@@ -145,20 +160,19 @@ def split(node: Node) -> SSAValue:
         (size,) = lengths
         if size < 1:
             raise OnnxImportError("input 1 ('split') is 0, expected a positive number")
+        if is_open(shape[axis]) and not certainly(shape[axis] % size, 0):
+            return node.sequence(Parts(data, axis, size))
         rows = parts_in_rows(node, data, axis, size, keeps_axis=not squeezed)
         if rows is not None:
-            return node.in_rows(rows)
+            return node.sequence(Rows(rows))
         whole, rest = divmod(shape[axis], size)
         lengths = [size] * whole + [rest] * (rest > 0)
     if sum(lengths) != shape[axis]:
         raise OnnxImportError(f"parts of {lengths} elements of an axis of {shape[axis]}")
     node.require_operations(len(lengths) * (2 if squeezed else 1))
-    parts: list[SSAValue] = []
-    start = 0
-    for each in lengths:
-        part = node.emit(StridedSliceOp(data, [start], [start + each], axes=[axis]))
-        parts.append(node.emit(SqueezeOp(part, (axis,))) if squeezed else part)
-        start += each
+    parts = slices(node, data, axis, accumulate(lengths, initial=0))
+    if squeezed:
+        parts = [node.emit(SqueezeOp(each, (axis,))) for each in parts]
     return node.emit(TupleOp(parts))
 
 
@@ -171,7 +185,7 @@ def mapped(node: Node) -> Sequence[SSAValue]:
     )
     if rows is not None and are_rows and not node.unrolls:
         try:
-            return [node.in_rows(each) for each in mapped_rows(node, body, rows)]
+            return [node.sequence(Rows(each)) for each in mapped_rows(node, body, rows)]
         except UnsupportedNode:
             # What a round takes may be known where there is one for each tensor.
             if is_open(node.shape_of(rows)[0]):

@@ -5,15 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.lengths import certainly, is_open, larger, smaller
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.shapes import normalize_axes
+from xrelay.dialects.tensor.binary import SubtractOp
 from xrelay.dialects.tensor.indexing import TakeOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.shape_arithmetic import number_array
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_table
 
 
@@ -50,9 +51,7 @@ def _pad(
     widths: list[tuple[int, int]] = [(0, 0)] * len(shape)
     for position, axis in enumerate(named):
         widths[axis] = pads[position], pads[position + len(named)]
-    if mode == "wrap":
-        return _wrapped(node, data, widths)
-    if mode not in ("constant", "edge", "reflect"):
+    if mode not in ("constant", "edge", "reflect", "wrap"):
         raise UnsupportedNode(f"'mode' is \"{mode}\"")
     widths = [
         _possible_widths(axis, length, *width, mode)
@@ -63,6 +62,8 @@ def _pad(
         end = [dim - larger(-after, 0) for dim, (_, after) in zip(shape, widths, strict=True)]
         data = node.emit(StridedSliceOp(data, begin, end))
         widths = [(larger(before, 0), larger(after, 0)) for before, after in widths]
+    if mode == "wrap":
+        return _wrapped(node, data, widths)
     return node.emit(PadOp(data, number, widths, pad_mode=mode))
 
 
@@ -71,38 +72,22 @@ def _wrapped(node: Node, data: SSAValue, widths: Sequence[tuple[int, int]]) -> S
     for axis, (length, (before, after)) in enumerate(zip(node.shape_of(data), widths, strict=True)):
         if certainly(before, 0) and certainly(after, 0):
             continue
-        if (
-            any(map(is_open, (length, before, after)))
-            and _is_part(before, length)
-            and _is_part(after, length)
-        ):
-            data = _wrapped_once(node, data, axis, before, after)
-        else:
-            count = before + length + after
-            if count < 0 or not length:
-                raise OnnxImportError(
-                    f"axis {axis} of {length} elements cannot be repeated to {count} elements"
-                )
-            require_table((count,), "the array of places on an axis")
-            places = (np.arange(count) - before) % length
-            data = node.emit(TakeOp(data, node.constant(places.astype(np.int64)), axis=axis))
+        count = before + length + after
+        if count < 0 or not length:
+            raise OnnxImportError(
+                f"axis {axis} of {length} elements cannot be repeated to {count} elements"
+            )
+        data = node.emit(TakeOp(data, _places(node, count, before), axis=axis, mode="wrap"))
     return data
 
 
-def _is_part(width: int, length: int) -> bool:
-    """Whether an axis has as many elements as are added to it."""
-    return 0 <= width <= length
-
-
-def _wrapped_once(node: Node, data: SSAValue, axis: int, before: int, after: int) -> SSAValue:
-    """The data between what an axis ends with and what it begins with."""
-    length = node.shape_of(data)[axis]
-    fields = [data]
-    if not certainly(before, 0):
-        fields.insert(0, node.emit(StridedSliceOp(data, [length - before], [length], axes=[axis])))
-    if not certainly(after, 0):
-        fields.append(node.emit(StridedSliceOp(data, [0], [after], axes=[axis])))
-    return node.emit(ConcatenateOp(node.emit(TupleOp(fields)), axis=axis))
+def _places(node: Node, count: int, before: int) -> SSAValue:
+    """The numbers from -before on."""
+    if not is_open(count) and not is_open(before):
+        require_table((count,), "the array of places on an axis")
+        return node.constant(np.arange(-before, count - before, dtype=np.int64))
+    offset = node.constant(number_array([before], ()))
+    return node.emit(SubtractOp(node.counting(count), offset))
 
 
 def _possible_widths(axis: int, length: int, before: int, after: int, mode: str) -> tuple[int, int]:
@@ -117,7 +102,7 @@ def _possible_widths(axis: int, length: int, before: int, after: int, mode: str)
     if total < 0:
         raise OnnxImportError(f"{padded}, which gives it the length {total}")
     cuts = not certainly(kept, length)
-    if mode != "constant" and cuts and kept <= 0 < length:
+    if mode not in ("constant", "wrap") and cuts and kept <= 0 < length:
         raise OnnxImportError(f"{padded}, which leaves no element to repeat in the mode '{mode}'")
     return (before, after) if not cuts or kept >= 0 else (-length, total)
 

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import window_output
-from xrelay.dialects.lengths import is_open
+from xrelay.dialects.lengths import certainly, is_open, larger
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import (
     AvgPool1DOp,
@@ -228,10 +228,10 @@ def norm_pool(node: Node) -> SSAValue:
     )
     for i, (length, count) in enumerate(zip(image, counts, strict=True)):
         reach = (count - 1) * window.strides[i] + (kernel[i] - 1) * window.dilations[i] + 1
-        widths.append((pads[i], max(reach - length - pads[i], 0)))
+        widths.append((pads[i], larger(reach - length - pads[i], 0)))
 
     def total(powers: SSAValue) -> SSAValue:
-        if any(before or after for before, after in widths):
+        if not all(certainly(width, 0) for each in widths for width in each):
             zero = node.scalar(0, powers)
             powers = node.emit(PadOp(powers, zero, widths, pad_mode="constant"))
         pool = _AVERAGE[axes](powers, kernel, strides=window.strides, dilation=window.dilations)

@@ -220,7 +220,7 @@ def _zero_point(node: Node, index: int, scale: SSAValue) -> SSAValue:
     """A zero point as i32, by default 0 in the shape of its scale."""
     if node.has_input(index):
         return cast(node, node.input(index), i32)
-    return node.constant(np.zeros(node.shape_of(scale), np.int32))
+    return node.filled(np.zeros((), np.int32), node.shape_of(scale))
 
 
 def one_or_vector(node: Node, parameter: SSAValue) -> SSAValue:

@@ -11,12 +11,23 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import normalize_axis
-from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, NotEqualOp
+from xrelay.dialects.tensor.binary import (
+    AddOp,
+    GreaterOp,
+    LogicalAndOp,
+    MaximumOp,
+    MultiplyOp,
+    NotEqualOp,
+    SubtractOp,
+)
 from xrelay.dialects.tensor.indexing import GatherOp, TakeOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.sort import ArgsortOp, BoundedArgwhereOp, CumsumOp, UniqueOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp
+from xrelay.frontends.onnx.importer.core.looping import index, number_of_round, repeated
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
@@ -69,11 +80,13 @@ def _row_ranks(node: Node, data: SSAValue, axis: int) -> SSAValue:
     """
     shape = node.shape_of(data)
     count, length = shape[axis], prod(shape[:axis]) * prod(shape[axis + 1 :])
-    if length == 0:
-        return node.constant(np.zeros(count, np.int64))
+    if certainly(length, 0):
+        return node.filled(np.zeros((), np.int64), (count,))
     order = [axis, *(each for each in range(len(shape)) if each != axis)]
     rows = reshaped(node, node.emit(TransposeOp(data, order)), (count, length))
-    ranks = _ranks(node, rows, count, length)
+    if is_open(length):
+        return reshaped(node, _ranks_by_columns(node, rows, count, length), (count,))
+    ranks = _ranks(node, rows, count)
     while length > 1:
         if length % 2:
             zeros = node.zeros((count, 1), ranks)
@@ -83,22 +96,38 @@ def _row_ranks(node: Node, data: SSAValue, axis: int) -> SSAValue:
             node.emit(StridedSliceOp(ranks, [first], [2 * length], [2], axes=[1]))
             for first in (0, 1)
         )
-        high = node.emit(MultiplyOp(left, node.constant(np.array(count, np.int64))))
-        ranks = _ranks(node, node.emit(AddOp(high, right)), count, length)
+        ranks = _ranks(node, _pairs(node, left, right, count), count)
     return reshaped(node, ranks, (count,))
 
 
-def _ranks(node: Node, rows: SSAValue, count: int, length: int) -> SSAValue:
+def _ranks_by_columns(node: Node, rows: SSAValue, count: int, length: int) -> SSAValue:
+    """The same for slices of a length that is known when the program runs only: a column after the other."""
+
+    def make(number: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        place = node.emit(ExpandDimsOp(number_of_round(node, number), 0))
+        own = _ranks(node, node.emit(TakeOp(rows, place, axis=1)), count)
+        return [_ranks(node, _pairs(node, carried[0], own, count), count)]
+
+    begin = node.filled(np.zeros((), np.int64), (count, 1))
+    return repeated(node, index(node, length), [begin], length, [], make)[0]
+
+
+def _pairs(node: Node, first: SSAValue, second: SSAValue, count: int) -> SSAValue:
+    """Numbers with the order of pairs of ranks of so many elements."""
+    high = node.emit(MultiplyOp(first, node.scalar(count, first)))
+    return node.emit(AddOp(high, second))
+
+
+def _ranks(node: Node, rows: SSAValue, count: int) -> SSAValue:
     """How many different elements of its column are before each element (i64)."""
     order = node.emit(ArgsortOp(rows, axis=0, dtype=i32))
     ordered = node.emit(GatherOp(rows, order, 0))
-    after, before = (
-        node.emit(StridedSliceOp(ordered, [first], [first + count - 1], axes=[0]))
-        for first in (1, 0)
-    )
-    new = node.emit(CastOp(node.emit(NotEqualOp(after, before)), i64))
-    start = node.constant(np.zeros((1, length), np.int64))
-    steps = node.emit(ConcatenateOp(node.emit(TupleOp([start, new])), axis=0))
+    places = node.counting(count)
+    zero = node.scalar(0, places)
+    previous = node.emit(MaximumOp(node.emit(SubtractOp(places, node.scalar(1, places))), zero))
+    differs = node.emit(NotEqualOp(ordered, node.emit(TakeOp(ordered, previous, axis=0))))
+    has_previous = reshaped(node, node.emit(GreaterOp(places, zero)), (count, 1))
+    steps = node.emit(CastOp(node.emit(LogicalAndOp(differs, has_previous)), i64))
     ranks = node.emit(CumsumOp(steps, 0))
     back = node.emit(ArgsortOp(order, axis=0, dtype=i32))
     return node.emit(GatherOp(ranks, back, 0))

@@ -32,10 +32,7 @@ def _top(node: Node, k: int) -> list[SSAValue]:
     if k == 0:  # which is all elements in Relay
         shape = list(node.shape_of(data))
         shape[normalize_axis(axis, len(shape))] = 0
-        return [
-            node.constant(np.empty(shape, node.element_dtype(data))),
-            node.constant(np.empty(shape, np.int64)),
-        ]
+        return [node.zeros(shape, data), node.filled(np.zeros((), np.int64), shape)]
     both = node.emit(TopkOp(data, k, axis=axis, is_ascend=not largest, dtype=i64))
     return [node.emit(TupleGetItemOp(both, part)) for part in range(2)]
 

@@ -1,20 +1,30 @@
 """Sequences of tokens."""
 
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
 import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.lengths import is_open, larger, smaller
 from xrelay.dialects.nn.dense import MatmulOp
-from xrelay.dialects.tensor.binary import AddOp, EqualOp, GreaterOp
+from xrelay.dialects.nn.space import PadOp
+from xrelay.dialects.tensor.binary import AddOp, EqualOp, GreaterOp, LogicalAndOp, MultiplyOp
 from xrelay.dialects.tensor.indexing import TakeOp
-from xrelay.dialects.tensor.reduce import AllOp, SumOp
+from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.core.looping import index, number_of_round, repeated
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.frontends.onnx.tensors import Array
+
+MOST_UNROLLED = 4
+"""So many numbers of tokens that are skipped take operators each; more take a loop."""
 
 
 def count_grams(node: Node) -> SSAValue:
@@ -46,14 +56,13 @@ def count_grams(node: Node) -> SSAValue:
         raise OnnxImportError(f"its input has the shape {list(shape)}, expected rank 1 or 2")
     rows = reshaped(node, data, (1, *shape) if len(shape) == 1 else shape)
     require_table((len(columns), width), "the table of sequences")
-    total = node.constant(np.zeros((node.shape_of(rows)[0], width), np.float32))
+    total = node.filled(np.zeros((), np.float32), (node.shape_of(rows)[0], width))
     for length, first, grams in _grams(node, len(columns)):
         if shortest <= length <= longest and len(grams):
-            places = _windows(node.shape_of(rows)[1], length, skips, first_only=length == 1)
             part = slice(first, first + len(grams))
             spread = np.eye(width)[columns[part]] * np.array(weights[part])[:, None]
             spread = spread.astype(np.float32)
-            counts = _counts(node, rows, grams, places)
+            counts = _counts(node, rows, grams, 0 if length == 1 else skips)
             if mode == "IDF":
                 counts = _whether_positive(node, counts)
             total = node.emit(AddOp(total, node.emit(MatmulOp(counts, node.constant(spread)))))
@@ -85,29 +94,47 @@ def _grams(node: Node, count: int) -> list[tuple[int, int, Array]]:
     return found
 
 
-def _windows(tokens: int, length: int, skips: int, *, first_only: bool) -> Array:
-    """The places of sequences of a length: [sequence, token]."""
-    found: list[Array] = []
+def _counts(node: Node, rows: SSAValue, grams: Array, skips: int) -> SSAValue:
+    """
+    How often each row has each sequence, after each of whose tokens as many are skipped, from none to `skips`: [row, sequence].
+    """
+    tokens, length = node.shape_of(rows)[1], grams.shape[1]
     # From some step on there are no such sequences, however many tokens may be skipped.
-    most = 1 if first_only else min(skips + 1, max(tokens // (length - 1), 1))
-    count = most * max(tokens, 0) - (length - 1) * most * (most + 1) // 2
-    require_table((max(count, 0), length), "the places of sequences")
-    for step in range(1, most + 1):
-        starts = np.arange(max(tokens - step * (length - 1), 0))
-        found.append(starts[:, None] + step * np.arange(length))
-    return np.concatenate(found).astype(np.int64)
+    steps = smaller(skips + 1, larger(tokens // max(length - 1, 1), 1, of_empty=True))
+    other = node.constant(_other_number(grams, node.element_dtype(rows)))
+    padded = node.emit(PadOp(rows, other, [(0, 0), (0, 1)]))
+    places = node.counting(tokens)
+
+    def at_step(step: SSAValue) -> SSAValue:
+        """How often each row has each sequence, of tokens so many places apart; behind a row is one that no sequence has."""
+        same: SSAValue | None = None
+        for number in range(length):
+            offset = node.emit(MultiplyOp(step, node.scalar(number, step)))
+            place = node.emit(AddOp(places, offset))
+            token = node.emit(ExpandDimsOp(node.emit(TakeOp(padded, place, axis=1)), 2))
+            wanted = node.constant(grams[None, None, :, number].astype(node.element_dtype(rows)))
+            equal = node.emit(EqualOp(token, wanted))
+            same = equal if same is None else node.emit(LogicalAndOp(same, equal))
+        assert same is not None
+        return node.emit(SumOp(node.emit(CastOp(same, f32)), [1]))
+
+    if not is_open(steps) and steps <= MOST_UNROLLED:
+        found = [at_step(node.constant(np.array(step))) for step in range(1, steps + 1)]
+        return reduce(lambda sum_, each: node.emit(AddOp(sum_, each)), found)
+
+    def make(number: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        step = number_of_round(node, number)
+        step = node.emit(AddOp(step, node.scalar(1, step)))
+        return [node.emit(AddOp(carried[0], at_step(step)))]
+
+    begin = node.filled(np.zeros((), np.float32), (node.shape_of(rows)[0], len(grams)))
+    return repeated(node, index(node, steps), [begin], steps, [], make)[0]
 
 
-def _counts(node: Node, rows: SSAValue, grams: Array, places: Array) -> SSAValue:
-    """How often each row has each sequence: [row, sequence]."""
-    count = node.shape_of(rows)[0]
-    if not len(places):
-        return node.constant(np.zeros((count, len(grams)), np.float32))
-    windows = node.emit(TakeOp(rows, node.constant(places), axis=1))
-    wanted = node.constant(grams.astype(node.element_dtype(rows))[None, None])
-    same = node.emit(EqualOp(node.emit(ExpandDimsOp(windows, 2)), wanted))
-    found = node.emit(AllOp(same, [3]))  # [row, window, sequence]
-    return node.emit(SumOp(node.emit(CastOp(found, f32)), [1]))
+def _other_number(numbers: Array, dtype: np.dtype[Any]) -> Array:
+    """A number of a type that is none of these."""
+    known = set(map(int, np.unique(numbers)))
+    return np.array(next(each for each in range(len(known) + 1) if each not in known), dtype)
 
 
 CONVERTERS: ConverterTable = {

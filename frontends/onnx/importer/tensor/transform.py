@@ -18,6 +18,7 @@ from xrelay.dialects.tensor.transform import (
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.tensor.moving import moving_slice
 
 
 def transpose(node: Node) -> SSAValue:
@@ -93,7 +94,11 @@ def slice_by_attributes(node: Node) -> SSAValue:
 
 
 def slice_by_inputs(node: Node) -> SSAValue:
-    """Slice at constant positions."""
+    """Slice at constant positions, or at those that a loop moves."""
+    if node.known_value(node.input(1)) is None:
+        moving = moving_slice(node)
+        if moving is not None:
+            return moving
     starts, ends = node.known_integers(1, "starts"), node.known_integers(2, "ends")
     axes = node.known_integers(3, "axes") if node.has_input(3) else None
     steps = node.known_integers(4, "steps") if node.has_input(4) else None

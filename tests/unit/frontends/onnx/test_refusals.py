@@ -67,7 +67,7 @@ REFUSED: Sequence[Row] = (
     ("Pad", [IMAGE], [], {"opset": 2, "mode": "edge"}, "the padding widths are missing"),
     ("Pad", [IMAGE], [longs(0, 0, 1)], {}, "the padding widths are [0, 0, 1] for 4 axes"),
     ("Pad", [IMAGE], [longs(*[0] * 8)], {"mode": "far"}, "'mode' is \"far\""),
-    ("Pad", [ROW], [longs(-5, 0)], {"opset": 19, "mode": "wrap"}, "axis 0 of 4 elements cannot be repeated to -1 elements"),
+    ("Pad", [ROW], [longs(-5, 0)], {"opset": 19, "mode": "wrap"}, "axis 0 of length 4 is padded by -5 and 0, which gives it the length -1"),
     ("Pad", [ROW[:0]], [longs(1, 0)], {"opset": 19, "mode": "wrap"}, "axis 0 of 0 elements cannot be repeated to 1 elements"),
     ("GlobalLpPool", [IMAGE], [], {"p": 0}, "'p' is 0, expected a positive number"),
     ("DepthToSpace", [IMAGE], [], {"blocksize": 2}, "'blocksize' is 2, the input has 2 channels"),

@@ -433,6 +433,16 @@ def test_operators_of_cut_models_begin_with_the_first_set(op: str) -> None:
     )
 
 
+@pytest.mark.parametrize("widths", [(-1, 5), (5, -1), (-2, -1), (-3, 7)])
+def test_what_is_cut_off_is_not_repeated(widths: tuple[int, int]) -> None:
+    data = floats(6)
+    model = one_node("Pad", [data], [longs(*widths)], opset=19, mode="wrap")
+    kept = data[max(-widths[0], 0) : 6 + min(widths[1], 0)]
+    count = 6 + sum(widths)
+    wanted = kept[(np.arange(count) - max(widths[0], 0)) % len(kept)]
+    require_equal(by_import(model, [data]), [wanted])
+
+
 def test_nothing_is_left_of_what_is_repeated() -> None:
     """Widths below 0 may cut all of an axis off."""
     data = floats(3, 4)
