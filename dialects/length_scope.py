@@ -119,8 +119,8 @@ class Scope:
     """Decisions hold: what comes later narrows bounds only."""
 
     def __post_init__(self) -> None:
-        known = self.ranges, self.remainders, self.assumed
-        self.empty = EmptyLengths(self.atoms, known, partial(self.pin, asked=False))
+        self._known = self.ranges, self.remainders, self.assumed
+        self.empty = EmptyLengths(self.atoms, self._known, partial(self.pin, asked=False))
         self._lengths: list[int] = []
         """What the symbols are in the first call, where hints may be other ones."""
 
@@ -164,8 +164,7 @@ class Scope:
 
     def bounds(self, value: Polynomial) -> Bounds:
         """Between what the value is certain to lie where no symbol is 0."""
-        known = self.ranges, self.remainders, self.assumed
-        return bounds_of(value, self._bounds_of_atom, known)
+        return bounds_of(value, self._bounds_of_atom, self._known)
 
     def _bounds_of_atom(self, atom: int) -> Bounds:
         return self.atoms[atom].bounds

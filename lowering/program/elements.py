@@ -55,7 +55,7 @@ def with_elements(group: Group) -> Generator[int]:
         return
     with scope.empty.assuming(frozenset(range(len(scope.symbols)))):
         # What is 0 for some lengths beside 0, as n - 3 is, takes another program, unless it leaves nothing to compute.
-        emptying = {each for each in opened if _empties(each, group.result.type)}
+        emptying = [each for each in opened if _empties(each, group.result.type)]
         for op in group.ops:
             results, read = _read(op, group.result.type)
             for length in filter(is_open, read):
@@ -64,7 +64,7 @@ def with_elements(group: Group) -> Generator[int]:
                     pin_here(length)
     with (
         scope.empty.assuming(_emptying(scope, group.result.type)),
-        scope.assuming(each for each in opened if each in emptying),
+        scope.assuming(emptying),
     ):
         for op in group.ops:
             _require_elements(scope, op, group.result.type)
@@ -79,7 +79,7 @@ def _empties(length: Polynomial, type_: Attribute) -> bool:
     )
 
 
-def rounds_of(count: int) -> AbstractContextManager[None]:
+def with_rounds(count: int) -> AbstractContextManager[None]:
     """Around the code of rounds, of which there are as many as a length says: it has elements where there is a round."""
     scope = scope_of(count)
     assert scope is not None
@@ -101,11 +101,11 @@ def _require_elements(scope: Scope, op: Operation, results: Attribute) -> None:
     """Makes a condition of it that there are the elements that an operator reads for results that are not empty."""
     results, read = _read(op, results)
     with scope.empty.assuming(_emptying(scope, results)):
-        for each in map(polynomial, filter(is_open, read)):
-            if scope.empty.bounds(each)[0] > 0:
-                continue
+        lengths = map(polynomial, filter(is_open, read))
+        uncertain = [each for each in lengths if scope.empty.bounds(each)[0] <= 0]
+        there = _whether_there_are(scope, results) if uncertain else ()
+        for each in uncertain:
             # Either the results are empty, or it is 1 or more.
-            there = _whether_there_are(scope, results)
             scope.empty.relies_on(difference(there, multiplied(there, each)), "<=")
 
 

@@ -28,7 +28,7 @@ from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import Group, group_of
-from xrelay.lowering.program.elements import rounds_of
+from xrelay.lowering.program.elements import with_rounds
 from xrelay.lowering.program.kernel import Kernel, Rest, build_kernel, group_inputs
 from xrelay.lowering.program.operations import (
     SCALARS,
@@ -228,7 +228,7 @@ class Lowering:
             yield
             return
         self.counts = (*outer, count)
-        with rounds_of(count):
+        with with_rounds(count):
             yield
         self.counts = outer
 

@@ -426,8 +426,8 @@ class Node:
         """How many rounds a loop makes that has the number of a round; None where that is not known."""
         return self._builder.rounds.get(number)
 
-    def make_rounds(self, number: SSAValue, count: int) -> None:
-        """Notes how many rounds a loop makes."""
+    def note_rounds(self, number: SSAValue, count: int) -> None:
+        """Notes how many rounds a loop makes that has the number of a round."""
         self._builder.rounds[number] = count
 
     # Operations

@@ -7,6 +7,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx_models import model_of
+from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from tests.execution.open_lengths.cases import IMAGES, ROWS, below, check, sizes, written
@@ -279,15 +280,52 @@ def test_random_numbers(node: str, mean: float, threads: int) -> None:
     assert len({each.conditions for each in compiled.specialisations}) == 1
 
 
-def test_slices_that_may_end_behind_the_axis() -> None:
-    """x[i : i + 2] of the last row is one row: that is no slice of a size."""
-    text = moving(
-        "s = Reshape(i, single) pair = Constant <value_ints = [2]> () e = Add(s, pair) p = Slice(x, s, e, first)"
-    )
-    model = model_of(f"pairs {text}")
+BEYOND = {
+    "two rows": "s = Reshape(i, single) pair = Constant <value_ints = [2]> () e = Add(s, pair) p = Slice(x, s, e, first)",
+    "with a fraction": """part = Constant <value_float = 1.5> () real = Cast <to = 1> (i) more = Mul(real, part)
+        whole = Cast <to = 7> (more) s = Reshape(whole, single) e = Add(s, single) p = Slice(x, s, e, first)""",
+    "doubled": "more = Add(i, i) s = Reshape(more, single) e = Add(s, single) p = Slice(x, s, e, first)",
+}
+"""Slices of the last rounds are of fewer rows, or of none."""
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_slices_that_end_behind_the_axis(name: str) -> None:
+    model = model_of(f"behind {moving(BEYOND[name])}")
     session = onnxruntime.InferenceSession(model.SerializeToString())
     compiled = xrelay.compile(model, cache=False)
     for n in (6, 3, 1):
         x = np.random.default_rng(n).standard_normal((n, 3), np.float32)
         (wanted,) = session.run(None, {"x": x})
         np.testing.assert_allclose(compiled.run({"x": x})["y"], wanted, 1e-5, 1e-6)
+
+
+def test_places_of_many_sums() -> None:
+    """Each of which is looked at once: a sum of itself 40 times over is no place."""
+    sums = " ".join(f"v{k + 1} = Add(v{k}, v{k})" for k in range(40))
+    text = moving(
+        f"v0 = Sub(i, i) {sums} s = Reshape(v40, single) e = Add(s, single) p = Slice(x, s, e, first)"
+    )
+    model = model_of(f"sums {text}")
+    x = np.ones((5, 3), np.float32)
+    (wanted,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    np.testing.assert_allclose(xrelay.compile(model, cache=False).run({"x": x})["y"], wanted, 1e-5)
+
+
+def test_branches_that_make_no_sense_are_refused_where_they_are_reached() -> None:
+    model = model_of(
+        """branches (float[n] x, float[m] w, bool c) => (float[k] y) {
+            y = If (c) <
+                then_branch = sum () => (float[k] p) { p = Add(x, w) },
+                else_branch = same () => (float[k] q) { q = Identity(x) }
+            >
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for n, m, c in ((3, 4, False), (3, 3, True), (5, 1, True), (2, 7, False)):
+        x, w = np.ones(n, np.float32), np.ones(m, np.float32)
+        found = compiled.run({"x": x, "w": w, "c": np.array(c)})["y"]
+        np.testing.assert_array_equal(found, x + w if c else x)
+    x, w = np.ones(3, np.float32), np.ones(4, np.float32)
+    with pytest.raises(DiagnosticException, match=r"'y' \(If\): .*'p' \(Add\): .*do not broadcast"):
+        compiled.run({"x": x, "w": w, "c": np.array(True)})

@@ -14,8 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import element_count, is_tensor_type
 from xrelay.frontends.onnx.errors import (
+    BodiesTooDeep,
     DependsOnData,
     OnnxImportError,
+    ProgramTooLarge,
     UnknownValue,
     UnsupportedNode,
 )
@@ -49,8 +51,10 @@ def branch(node: Node) -> Sequence[SSAValue]:
         return node.inline_graph(graphs[0] if known.item() else graphs[1], [])
     try:
         regions, types = _regions(node, graphs)
-    except UnsupportedNode as error:
-        # Where the condition is known, one branch may do.
+    except (ProgramTooLarge, BodiesTooDeep):
+        raise
+    except (UnsupportedNode, OnnxImportError) as error:
+        # Where the condition is known, one branch may do, and what makes no sense in the other one is not looked at.
         raise UnknownValue(str(error), node.input(0), takes_branch=True) from None
     condition = number(node, node.input(0), i1)
     op = scf.IfOp(condition, types[0], regions[0], regions[1])

@@ -55,7 +55,7 @@ def counted_loop(node: Node) -> Sequence[SSAValue]:
 
     def make(count: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         if rounds is not None:
-            node.make_rounds(count, rounds)
+            node.note_rounds(count, rounds)
         return node.inline_graph(body, [number_of_round(node, count), going, *carried])[1:]
 
     if added and rounds is None:

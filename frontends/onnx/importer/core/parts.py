@@ -39,7 +39,9 @@ def part(node: Node, parts: Parts, place: int) -> SSAValue:
 def all_parts(node: Node, parts: Parts) -> list[SSAValue]:
     """The parts, of which there must be a known number."""
     length = _length(node, parts)
-    return slices(node, parts.tensor, parts.axis, (*range(0, length, parts.size), length))
+    places = (*range(0, length, parts.size), length)
+    node.require_operations(len(places))
+    return slices(node, parts.tensor, parts.axis, places)
 
 
 def _length(node: Node, parts: Parts) -> int:

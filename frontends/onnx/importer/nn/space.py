@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.lengths import certainly, is_open, larger, smaller
+from xrelay.dialects.lengths import certainly, larger, smaller
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.shapes import normalize_axes
 from xrelay.dialects.tensor.binary import SubtractOp
@@ -14,8 +13,7 @@ from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-from xrelay.frontends.onnx.importer.shape_arithmetic import number_array
-from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_table
+from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS
 
 
 def pad_by_attributes(node: Node) -> SSAValue:
@@ -77,17 +75,10 @@ def _wrapped(node: Node, data: SSAValue, widths: Sequence[tuple[int, int]]) -> S
             raise OnnxImportError(
                 f"axis {axis} of {length} elements cannot be repeated to {count} elements"
             )
-        data = node.emit(TakeOp(data, _places(node, count, before), axis=axis, mode="wrap"))
+        places = node.counting(count)
+        places = node.emit(SubtractOp(places, node.scalar(before, places)))
+        data = node.emit(TakeOp(data, places, axis=axis, mode="wrap"))
     return data
-
-
-def _places(node: Node, count: int, before: int) -> SSAValue:
-    """The numbers from -before on."""
-    if not is_open(count) and not is_open(before):
-        require_table((count,), "the array of places on an axis")
-        return node.constant(np.arange(-before, count - before, dtype=np.int64))
-    offset = node.constant(number_array([before], ()))
-    return node.emit(SubtractOp(node.counting(count), offset))
 
 
 def _possible_widths(axis: int, length: int, before: int, after: int, mode: str) -> tuple[int, int]:

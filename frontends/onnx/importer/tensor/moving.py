@@ -7,6 +7,7 @@ Slices of a size at places that move with the rounds of a loop, which are elemen
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.lengths import is_open, may_exceed
@@ -14,9 +15,11 @@ from xrelay.dialects.shapes import element_count, normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
-from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import Node
+
+MOST_VALUES = 64
+"""Places that are computed from more values are not looked into."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ def moving_slice(node: Node) -> SSAValue | None:
     all of them; None where that is not certain.
     """
     data, shape = node.input(0), node.shape_of(node.input(0))
-    start, stop = (_place_of(node, node.input(index)) for index in (1, 2))
+    start, stop = map(_Places(node).of, (node.input(1), node.input(2)))
     if start is None or stop is None or start.round is None:
         return None
     rounds, size = node.rounds_of(start.round), stop.offset - start.offset
@@ -51,42 +54,59 @@ def moving_slice(node: Node) -> SSAValue | None:
         return None
     places = reshaped(node, node.input(1), (1,))
     if size > 1:
-        places = node.emit(
-            AddOp(places, node.emit(CastOp(node.counting(size), node.element_type(places))))
-        )
+        places = node.emit(AddOp(places, node.counting(size)))
     return node.emit(TakeOp(data, places, axis=axis))
 
 
-def _place_of(node: Node, value: SSAValue) -> _Place | None:
-    """An index of one element that is computed from the number of a round; None for another one."""
-    if element_count(node.shape_of(value)) != 1:
-        return None
-    known = node.known_value(value)
-    if known is not None:
-        number = known.item()
-        return None if is_open(number) else _Place(None, 0, int(number))
-    match value.owner:
-        case tensor.FromElementsOp(elements=[SSAValue(owner=arith.IndexCastOp() as cast)]):
-            return None if node.rounds_of(cast.input) is None else _Place(cast.input, 1, 0)
-        case ReshapeOp() | ExpandDimsOp() | SqueezeOp() | CastOp() as op:
-            return _place_of(node, op.operands[0])
-        case AddOp() | SubtractOp() | MultiplyOp() as op:
-            return _combined(op, *(_place_of(node, each) for each in op.operands))
-        case _:
-            return None
+class _Places:
+    """Finds how indices of one element are computed from the number of a round. Each value is looked at once."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self._known: dict[SSAValue, _Place | None] = {}
+
+    def of(self, value: SSAValue) -> _Place | None:
+        """None for an index that is computed otherwise, or from many values."""
+        if value not in self._known:
+            # Places of rounds are whole numbers of 64 bits; others may be rounded, or wrap around, on the way.
+            is_index = self.node.element_type(value) == i64
+            single = element_count(self.node.shape_of(value)) == 1
+            self._known[value] = None  # Until more is known, and where that would take too long.
+            if is_index and single and len(self._known) <= MOST_VALUES:
+                self._known[value] = self._found(value)
+        return self._known[value]
+
+    def _found(self, value: SSAValue) -> _Place | None:
+        known = self.node.known_value(value)
+        if known is not None:
+            number = known.item()
+            return None if is_open(number) else _Place(None, 0, number)
+        match value.owner:
+            case tensor.FromElementsOp(elements=[SSAValue(owner=arith.IndexCastOp() as cast)]):
+                has_rounds = self.node.rounds_of(cast.input) is not None
+                return _Place(cast.input, 1, 0) if has_rounds else None
+            case ReshapeOp() | ExpandDimsOp() | SqueezeOp() as op:
+                return self.of(op.operands[0])
+            case AddOp() | SubtractOp() | MultiplyOp() as op:
+                return _combined(op, *map(self.of, op.operands))
+            case _:
+                return None
 
 
 def _combined(
     op: AddOp | SubtractOp | MultiplyOp, left: _Place | None, right: _Place | None
 ) -> _Place | None:
-    """A sum, a difference or a product."""
+    """A sum, a difference or a product of places in rounds of one loop."""
     if left is None or right is None:
         return None
-    if left.round is not None and right.round is not None:
-        return None
-    number = left.round if right.round is None else right.round
     if isinstance(op, MultiplyOp):
         factor, other = (left, right) if left.round is None else (right, left)
-        return _Place(number, factor.offset * other.times, factor.offset * other.offset)
+        if factor.round is not None:
+            return None
+        return _Place(other.round, factor.offset * other.times, factor.offset * other.offset)
+    rounds = {each.round for each in (left, right)} - {None}
+    if len(rounds) > 1:
+        return None
     sign = -1 if isinstance(op, SubtractOp) else 1
-    return _Place(number, left.times + sign * right.times, left.offset + sign * right.offset)
+    times, offset = left.times + sign * right.times, left.offset + sign * right.offset
+    return _Place(next(iter(rounds), None), times, offset)
