@@ -53,6 +53,8 @@ _Kind: TypeAlias = tuple[dict[str, InputValue | tuple[int, ...]], Layouts]
 """What programs for many lengths differ by: inputs whose elements they are for, or of which they take some of any number."""
 MOST_PLANNED = 1 << 32
 """So many bytes are taken for lengths that may come; beyond, as many as those of a call need."""
+MOST_HINTS = 4
+"""How often other hints are tried for what is equal in a call with lengths of 0."""
 MOST_PROGRAMS = 32
 """How many programs a model keeps for many lengths."""
 
@@ -165,8 +167,11 @@ class Opener(Generic[T]):
                 if each in scope.asked:
                     asked[scope.symbols[each]] = scope.atoms[each].hint
 
+        hints: dict[str, int] = {}
+        wanted = MOST_HINTS
         while True:
-            scope = Scope()
+            scope = Scope(hints=hints, rehinted={} if wanted else None)
+            wanted = max(wanted - 1, 0)
             given = self._opened(shapes, scope, numbers)
             lengths = len(scope.symbols)
             given |= self._opened_elements(shapes, scope, numbers)
@@ -178,13 +183,18 @@ class Opener(Generic[T]):
             try:
                 program = self._compiled(given, capacities, scope)
                 refused = scope.refused()
+                if scope.rehinted:
+                    hints = hints | scope.rehinted
+                    continue
                 if not scope.pinned and not refused:
                     self._note(asked, numbers)
                     return program, numbers
                 become_numbers(scope, scope.pinned | refused, "")
             except Exception as error:
-                # Where a number was asked for, what follows says nothing.
-                if scope.pinned:
+                # Where a number was asked for, or another one, what follows says nothing.
+                if scope.rehinted:
+                    hints = hints | scope.rehinted
+                elif scope.pinned:
                     become_numbers(scope, scope.pinned, _asker(error))
                 elif elements and isinstance(error, DiagnosticException):
                     # Whatever knows elements of inputs takes numbers.

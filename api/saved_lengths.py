@@ -80,7 +80,7 @@ logger = logging.getLogger("xrelay.lengths")
 
 MOST_SAVED = 16
 """Programs of a file."""
-MOST_COMBINED = 1024
+MOST_COMBINED = 128
 """Combinations of lengths that are tried."""
 FEW = 2
 """What the first element of an input is that is a length."""

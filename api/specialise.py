@@ -162,11 +162,16 @@ def dynamic_model(
 
     many = ManyLengths(Opener(unknown.inputs, program_for_many, ranges))
 
+    named = {each.name: each for each in unknown.inputs}
+
     def model_for_many(shapes: dict[str, Known], layouts: Layouts) -> Program | None:
         try:
             return many.model(shapes, layouts)
         except UnknownDimensions as error:
             if is_imported:
+                values = [named[each] for each in error.values]
+                if values and not error.many and all(each.may_be_lengths for each in values):
+                    raise  # With their elements, which may be lengths, too.
                 # The importer may need less where lengths are numbers.
                 logger.info("no program for many lengths: %s", error)
                 return None

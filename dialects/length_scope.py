@@ -11,7 +11,7 @@ where it meets another length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -80,6 +80,13 @@ class Scope:
 
     symbols: list[str] = field(default_factory=list[str])
     """Their names; symbol i is atom i."""
+    hints: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Those that are not the lengths of the first call, by the names of symbols."""
+    rehinted: dict[str, int] | None = None
+    """
+    Other hints, by the names of symbols: what is equal in the first call is equal for them, too, where hints are other lengths
+    as some are 0 in it. Where there are any, nothing that was made with this scope is of use. None where none are wanted.
+    """
     atoms: list[Atom] = field(default_factory=list[Atom])
     guards: dict[Guard, None] = field(default_factory=dict[Guard, None])
     """What is equal, and what is not."""
@@ -140,7 +147,8 @@ class Scope:
         if stated is None or stated[0] < 1:
             self.empty.add(new, is_0=hint == 0)
         self._lengths.append(hint)
-        hint = hint or min(USUAL + new, most)  # Different ones: what is equal becomes a condition.
+        # Different ones: what is equal becomes a condition.
+        hint = self.hints.get(name) or hint or min(USUAL + new, most)
         likely = min(max(hint, LIKELY), most)
         self.atoms.append(Atom("symbol", (), (), hint, likely, (least, most), own))
         return (((new,), 1),)
@@ -335,6 +343,8 @@ class Scope:
         if certain is not None:
             return certain
         holds = RELATIONS[relation](self.hint(value), 0)
+        if self.rehinted is not None and relation in ("==", "!=") and holds == (relation == "!="):
+            self.rehinted |= self._equal_hints(value)
         stated = relation if holds else _OPPOSITE[relation]
         if stated == "==" and len(self.symbols_in(value)) == 1 and not self._serves_more(value):
             self.pin(value, asked=False)
@@ -343,6 +353,38 @@ class Scope:
         else:
             self._narrow(value, stated)
         return holds
+
+    def _equal_hints(self, value: Polynomial) -> dict[str, int]:
+        """
+        Hints for which a sum is 0 that is so in the first call, but not for the present ones: lengths that are 0 in that get
+        one hint, and one that is the sum of others follows. None where there are no such hints.
+        """
+        zeros = [number for number, length in enumerate(self._lengths) if length == 0]
+        if not zeros or any(
+            len(atoms) > 1 or max(atoms, default=0) >= len(self.symbols) for atoms, _ in value
+        ):
+            return {}
+
+        def at(numbers: Sequence[int]) -> int:
+            return sum(factor * prod(numbers[each] for each in atoms) for atoms, factor in value)
+
+        if at(self._lengths):
+            return {}
+        hints = [atom.hint for atom in self.atoms[: len(self.symbols)]]
+        for each in zeros:
+            if self.symbols[each] not in self.hints:
+                hints[each] = min(USUAL, int(self.atoms[each].bounds[1]))
+        terms = [(atoms[0], factor) for atoms, factor in value if atoms and factor in (1, -1)]
+        for each, factor in sorted(terms, key=lambda term: self._lengths[term[0]] == 0):
+            if not at(hints):
+                break
+            hint, (least, most) = hints[each] - factor * at(hints), self.atoms[each].bounds
+            if least <= hint <= most:
+                hints[each] = hint
+        if at(hints):
+            return {}
+        changed = zip(self.symbols, hints, self.atoms, strict=False)
+        return {name: hint for name, hint, atom in changed if hint != atom.hint}
 
     def _serves_more(self, value: Polynomial) -> bool:
         """

@@ -259,10 +259,13 @@ class DynamicModel:
         self._check(given)
         for spec in self.signature.outputs:
             array = results[spec.name]
-            if spec.dtype is not None and not spec.describes(array):
+            # Models may state lengths of outputs that are others: those are compared with what the program has.
+            rank = array.ndim if spec.dims is None else len(spec.dims)
+            if spec.dtype is not None and (array.dtype, array.ndim) != (spec.dtype, rank):
                 found = f"{array.dtype}{list(array.shape)}"
                 raise ModelError(f"output '{spec.name}' is {found}, expected {spec}")
-        apart = computed_apart(arrays, results)
+        # The programs of a file know nothing of outputs in the place of inputs.
+        apart = computed_apart(arrays, results) if self._save is None else {}
         layouts = layouts_of(arrays, {**results, **apart})
         model, shapes = self._own_program(
             given, layouts, "which do not run on arrays of the caller; use `run`"

@@ -4,6 +4,9 @@ How arrays of a caller lie in memory: row-major, or as the first rows of a large
     cache    [b, h, c, d]          room for c rows
     past     = cache[:, :, :n]     n of them, which the program reads
     present  = cache[:, :, :n+1]   the same memory, of which a program that appends to `past` writes row n alone
+
+    past     = cache               all of them
+    present  = cache               the same memory, of which a program that replaces rows of `past` writes these alone
 """
 
 from __future__ import annotations
@@ -41,11 +44,14 @@ class Rows:
 
 @dataclass(frozen=True)
 class Growth:
-    """An output that begins with an input, in the same memory, and goes on behind it along an axis."""
+    """
+    An output that begins with an input, in the same memory, and goes on behind it along an axis; or lies exactly on it,
+    where there is no axis.
+    """
 
     output: str
     input: str
-    axis: int
+    axis: int | None
 
 
 @dataclass(frozen=True)
@@ -198,6 +204,9 @@ class _Finder:
         known: dict[_Given, tuple[int, int] | None] = {}
         growing: list[Growth] = []
         for result, old in self.growing():
+            if _place(old.array) == _place(result.array):
+                growing.append(Growth(result.name, old.name, None))
+                continue
             axis, capacity = _growth(old, result)
             # Both have one layout, also where the longer one fills the larger array, and is row-major.
             is_whole = prod(old.array.shape[:axis]) == 1

@@ -77,6 +77,13 @@ class OpenTensor:
         named = ((self.length_name(axis), length) for axis, length in enumerate(known))
         return {name: length for name, length in named if name is not None}
 
+    @property
+    def may_be_lengths(self) -> bool:
+        """Whether the elements may be lengths, which is so of a few whole numbers."""
+        if self.dims is None or self.dtype is None or self.is_open:
+            return False
+        return _may_be_lengths(self.dtype, cast(tuple[int, ...], self.dims))
+
     def describes(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether an array has this dtype, and this shape as far as it is known."""
         if array.dtype != self.dtype or self.dims is None:
@@ -93,6 +100,11 @@ class OpenTensor:
 
 MOST_NUMBERS = 16
 """Inputs with more elements hold no lengths, nor do tables with more a shape: these are two numbers for each of eight axes at most."""
+
+
+def _may_be_lengths(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bool:
+    is_whole = dtype in (np.dtype(np.int32), np.dtype(np.int64))
+    return is_whole and 0 < prod(shape) <= MOST_NUMBERS
 
 
 @dataclass(frozen=True)
@@ -119,8 +131,7 @@ class InputValue:
     @property
     def numbers(self) -> tuple[int, ...] | None:
         """The elements where they may be lengths: a few whole numbers; None for others."""
-        is_whole = self.dtype in (np.dtype(np.int32), np.dtype(np.int64))
-        if not is_whole or not 0 < prod(self.shape) <= MOST_NUMBERS:
+        if not _may_be_lengths(self.dtype, self.shape):
             return None
         return tuple(self.array.reshape(-1).tolist())
 

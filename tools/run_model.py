@@ -154,6 +154,13 @@ def _load(
             unknown = failure.__cause__
             if not isinstance(unknown, UnknownDimensions):
                 raise
+            names = {*shapes, *(spec.name for spec in unknown.inputs)}
+            others = [name for name in given if name not in names]
+            if others:
+                raise CommandFailed(
+                    f"--input names {few(map(repr, others))}, expected inputs of {few(unknown.inputs)}",
+                    BAD_INPUT,
+                ) from None
             if unknown.many and not args.interpret:
                 return _staged(args, shapes), shapes
             found = unknown.known_of(given)

@@ -18,7 +18,8 @@ and the sign of zeros. Where floating-point rules do not, an option allows them:
 - `ignore-signed-zeros`: x + 0 is x (for x = -0 it is +0), and x - (-0).
 - `reassociate`: constants that are added or multiplied one after the other are combined:
   (x + a) + b is x + (a + b), (x * a) * b is x * (a * b), (x + a) * b is x * b + a * b, and x / a
-  is x * (1 / a). An intermediate result that overflows or vanishes may then no longer do so, or begin to; with
+  is x * (1 / a). A number that scales the right operand of a matrix product scales the left one, where that has no more
+  elements. An intermediate result that overflows or vanishes may then no longer do so, or begin to; with
   `rules=cpu`, combined constants do neither: infinities, NaN and products that vanish stay apart. Nor is
   anything combined there whose last place shows, as it is rounded to whole numbers, compared or handed over to a
   region, unless it is computed of a sum of products: ceil(42 / 7) is 6, ceil(42 * (1 / 7)) in f32 is 7. Integers, which wrap around,
@@ -51,6 +52,7 @@ from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import (
@@ -65,7 +67,7 @@ from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.like import CastLikeOp
 from xrelay.dialects.tensor.reduce import ArgmaxOp, ArgminOp
 from xrelay.dialects.tensor.sort import ArgsortOp
-from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, CopyOp
 from xrelay.transforms.rules.rewriting import Emitter, Rule, apply_rule, is_floating
 from xrelay.transforms.rules.rule_sets import RULE_SETS, require_rules
@@ -127,6 +129,7 @@ RULES: tuple[Entry, ...] = (
     Entry((TransposeOp,), moves.idle_transpose, CPU),
     Entry((StridedSliceOp,), moves.whole_slice, CPU),
     Entry((TakeOp,), moves.slice_of_one, CPU),
+    Entry((WhereOp,), moves.known_choice, CPU),
     Entry((CopyOp,), moves.copied, CPU),
     Entry(casts.CASTS, casts.merged_casts, RULE_SETS),
     Entry((CastLikeOp,), filled.stated_dtype, CPU),
@@ -143,6 +146,7 @@ RULES: tuple[Entry, ...] = (
     Entry(_SUMS, sums.adjacent_sums, CPU, "reassociate"),
     Entry((MultiplyOp,), sums.adjacent_products, CPU, "reassociate"),
     Entry((MultiplyOp,), sums.product_of_sum, CPU, "reassociate"),
+    Entry((MatrixProductOp,), sums.scaled_product, CPU, "reassociate"),
     Entry((AddOp,), factored, CPU, "factor_polynomials"),
 )
 """All rules; of several that apply to an operator, the first one does."""

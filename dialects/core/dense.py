@@ -1,12 +1,19 @@
 """Dense attributes as constants keep them: equal elements are equal attributes."""
 
+import re
+from math import prod
 from typing import TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import AnyDenseElement, AnyFloat, BytesAttr, DenseIntOrFPElementsAttr, i1
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 Dense: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
 
+_LITERAL = re.compile(r'dense\s*<([^"<>]*)>')
+_COMMENT = re.compile(r"//[^\n]*")
+_SIGN = re.compile(r"-\s+")
+_ELEMENT = re.compile(r"[^\s,\[\]]+")
 _PIECE = 4096
 _TRUE = bytes((0, *[0xFF] * 255))
 """How a dense attribute writes each byte of a bool."""
@@ -39,13 +46,45 @@ def stored_once(value: Dense) -> Dense:
     return value if kept == content else DenseIntOrFPElementsAttr(value.type, BytesAttr(kept))
 
 
-def is_written_exactly(value: Dense) -> bool:
+def written(value: Dense) -> str | None:
     """
-    Whether the numbers that xDSL prints have the bits of the elements: it makes signalling NaNs quiet,
-    and takes 0 and -0 for one number that fills the tensor.
+    What xDSL prints for an attribute, None where that is not what it reads: it makes signalling NaNs quiet, takes 0 and
+    -0 for one number that fills the tensor, and reads the bits that it prints of infinities and NaN as whole numbers.
     """
     dtype, count = value.get_element_type(), len(value)
-    if not isinstance(dtype, AnyFloat) or not count:
-        return True
-    numbers = dtype.unpack(value.data.data, count)
-    return dtype.pack(numbers) == value.data.data and (count == 1 or not value.is_splat())
+    if isinstance(dtype, AnyFloat) and count:
+        numbers = dtype.unpack(value.data.data, count)
+        is_exact = dtype.pack(numbers) == value.data.data
+        if not is_exact or (count > 1 and value.is_splat()):
+            return None
+    text = str(value)
+    return None if isinstance(dtype, AnyFloat) and "0x" in text.partition(">")[0] else text
+
+
+def with_bits(value: Dense, text: str) -> Dense:
+    """
+    The attribute of a text in which a float may stand as its bits, as in MLIR: xDSL reads them as a whole number. Where an
+    alias stands for the attribute, and in the generic form of an operation, it is left as it was read.
+
+    Raises VerifyException for bits with a sign, and for more of them than a float has.
+    """
+    dtype, literal = value.get_element_type(), _LITERAL.match(_COMMENT.sub("", text))
+    if not isinstance(dtype, AnyFloat) or literal is None or "0x" not in literal[1].lower():
+        return value
+    elements = _ELEMENT.findall(_SIGN.sub("-", literal[1]))
+    is_splat = "[" not in literal[1]
+    if len(elements) != (1 if is_splat else prod(value.get_shape())):
+        return value
+    width, content = dtype.compile_time_size, bytearray(value.data.data)
+    for number, element in enumerate(elements):
+        if not element.lstrip("-").lower().startswith("0x"):
+            continue
+        bits = int(element, 16)
+        if bits < 0 or element.startswith("-"):
+            raise VerifyException(f"'{element}' has a sign, expected bits of {dtype}")
+        if bits.bit_length() > dtype.bitwidth:
+            raise VerifyException(f"{element} has more bits than {dtype}")
+        content[number * width : (number + 1) * width] = bits.to_bytes(width, "little")
+    if is_splat:
+        del content[width:]  # One element stands for all.
+    return DenseIntOrFPElementsAttr(value.type, BytesAttr(bytes(content)))

@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.core.blob import BlobAttr, element_bytes
-from xrelay.dialects.core.dense import is_dense, is_written_exactly, stored_once
+from xrelay.dialects.core.dense import is_dense, stored_once, with_bits, written
 from xrelay.dialects.core.strategy import StrategyAttr, verify_strategies
 from xrelay.dialects.fields import AnyValues, Integer, TensorTuple, Value, operand, prop
 from xrelay.dialects.lengths import LengthsAttr
@@ -74,7 +74,14 @@ class ConstantOp(RelayOp):
     @classmethod
     def parse(cls, parser: Parser) -> "ConstantOp":
         attributes = parser.parse_optional_attr_dict()
+        begin = parser.pos
         value = parser.parse_attribute()
+        if is_dense(value):
+            text = parser.lexer.input.content[begin : parser.pos].lstrip()
+            try:
+                value = with_bits(value, text)
+            except VerifyException as error:
+                parser.raise_error(str(error), begin, parser.pos)
         result_type: Attribute | None = None
         if not is_dense(value):
             parser.parse_punctuation(":")
@@ -89,10 +96,11 @@ class ConstantOp(RelayOp):
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
-        if is_dense(self.value) and is_written_exactly(self.value):
-            printer.print_attribute(self.value)
-            return
         if is_dense(self.value):
+            numbers = written(self.value)
+            if numbers is not None:
+                printer.print_string(numbers)
+                return
             printer.print_string(f'dense<"0x{self.value.data.data.hex().upper()}">')
         else:
             printer.print_attribute(self.value)

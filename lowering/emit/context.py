@@ -84,6 +84,8 @@ class KernelContext:
     """Constants that the kernel wants in another order of elements."""
     places: list[Buffer] = field(default_factory=list[Buffer])
     """Where the tensors of the operator that is emitted go, unless others compute with them first."""
+    is_begun: bool = False
+    """Whether the places hold what the operator begins with: an operator that replaces elements computes these alone."""
     heavy_epilogue: bool = False
     """Whether the operators after the anchor are too many instructions to repeat for every
     register."""

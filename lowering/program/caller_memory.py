@@ -3,6 +3,7 @@ Inputs and outputs that lie in larger arrays of the caller, and outputs that gro
 
     past     tensor<b×h×n×d>  ──► strides c·h·d, c·d, d, 1       the first n of c rows
     present  concatenate(past, new)  ──► the same memory         the kernel computes the rows from n on alone
+    present  scatter_nd(past, …)  ──► the same memory            the kernel writes the updates alone
 
 Kernels read and write tensors in any format. What else reads such a tensor (names in other shapes, control flow,
 copies of bytes) reads a row-major copy of it.
@@ -20,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.analysis.facts.ports import Port
 from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import same_shape
+from xrelay.dialects.tensor.indexing import ScatterFamilyOp
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.tensor.unary import CopyOp
 from xrelay.lowering.emit.evaluate import Leaf, leaf_shape
@@ -67,6 +69,11 @@ def prepare(
             "parts of larger arrays are for programs whose inputs and outputs are tensors; this one takes or returns tuples"
         )
     _keep_apart(end, [_number(outputs, growth.output) for growth in layouts.growing])
+    for growth in layouts.growing:
+        number, source = _number(outputs, growth.output), _input(block, inputs, growth.input)
+        if growth.axis is None and not _replaces(origin((end.operands[number], 0)), source):
+            # What the input held is read until all is computed.
+            end.operands[number] = _copy_before(end, number)
     laid: set[Leaf] = {_input(block, inputs, rows.name) for rows in layouts.inputs}
     for number in _numbers(layouts.outputs, outputs):
         value = end.operands[number]
@@ -126,8 +133,25 @@ def caller_memory(
     for growth in layouts.growing:
         leaf = origin(returned[_number(outputs, growth.output)])
         source = _input(block, inputs, growth.input)
-        rests[leaf] = _rest(leaf, source, growth, choices, is_strided=source in formats)
+        if growth.axis is not None:
+            rests[leaf] = _rest(leaf, source, growth, choices, is_strided=source in formats)
+        elif _replaces(leaf, source):
+            rests[leaf] = Rest(0, leaf_shape(leaf)[0])
     return CallerMemory(formats, rests)
+
+
+def _replaces(leaf: Leaf, source: Leaf) -> bool:
+    """Whether a kernel replaces elements of a tensor that nothing else reads: it may do so in its place."""
+    op = leaf[0].owner
+    if not isinstance(op, Operation) or not calls_kernel(op):
+        return False
+    group = group_of(op)
+    scatter = group.result.owner
+    if not isinstance(scatter, ScatterFamilyOp):
+        return False
+    args = dict(zip(group.params, group.args, strict=True))
+    is_data = args.get(scatter.data) is source[0]
+    return is_data and source[0].has_one_use() and scatter.data.has_one_use()
 
 
 def _rest(leaf: Leaf, source: Leaf, growth: Growth, choices: Choices, *, is_strided: bool) -> Rest:

@@ -95,7 +95,10 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Rest:
-    """The part of a result that a kernel computes: all but the first so many elements along an axis, which are there."""
+    """
+    The part of a result that a kernel computes: all but the first so many elements along an axis, which are there. Where all
+    are, an operator replaces some of them.
+    """
 
     axis: int
     first: int
@@ -213,6 +216,7 @@ def _emit_group(
             return
         choice = chosen[op]
         ctx.numbers = choice.numbers
+        ctx.is_begun = op.results[0] is group.result and any(rest is not None for rest in rests)
         choice.implementation.emit(ctx, op, sink)
 
     for buffer in ctx.results:

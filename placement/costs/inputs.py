@@ -21,7 +21,7 @@ from xrelay.backends.regions import RegionTensor
 from xrelay.runtime.executor import ALIGNMENT, aligned_bytes
 from xrelay.runtime.signature import TensorSpec
 
-DRAWN = 1 << 20
+DRAWN = 1 << 16
 """So many numbers are drawn, at most."""
 CACHES = 2
 """So many times as large as the last cache is a pool."""
@@ -32,11 +32,14 @@ USUAL_CACHE = 32 << 20
 CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
-def numbers(tensor: RegionTensor | TensorSpec, seed: int = 0) -> Array:
-    """Seeded numbers: small ones, and zeros where they may be indices. Those of large tensors repeat."""
+def numbers(tensor: RegionTensor | TensorSpec, seed: int = 0, scale: float = 1.0) -> Array:
+    """
+    Seeded numbers: small ones, and zeros where they may be indices, floats as large as stated. Those of large tensors
+    repeat.
+    """
     size = prod(tensor.shape)
     if size > DRAWN:
-        return np.resize(numbers(RegionTensor((DRAWN,), tensor.dtype), seed), tensor.shape)
+        return np.resize(numbers(RegionTensor((DRAWN,), tensor.dtype), seed, scale), tensor.shape)
     rng = np.random.default_rng(seed)
     dtype: Any = tensor.dtype
     if dtype.kind == "b":
@@ -44,7 +47,7 @@ def numbers(tensor: RegionTensor | TensorSpec, seed: int = 0) -> Array:
     if dtype.kind in "iu":
         high = 8 if dtype.itemsize == 1 else 1
         return rng.integers(0, high, tensor.shape).astype(dtype)
-    return np.asarray(rng.standard_normal(tensor.shape)).astype(dtype)
+    return np.asarray(scale * rng.standard_normal(tensor.shape)).astype(dtype)
 
 
 def inputs_in_turn(

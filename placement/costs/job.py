@@ -7,7 +7,7 @@ hardly ever, and weights are large.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 from onnx import ModelProto
@@ -182,8 +182,5 @@ def text_of(function: func.FuncOp) -> str:
 
 def weights(tensor: RegionTensor, seed: int) -> Array:
     """Numbers as weights have them: results are as large as what they are of. Engines keep equal weights once."""
-    made = numbers(tensor, seed)
-    if made.dtype.kind in "biu" or not made.size:
-        return made
-    fan = max(1, made.size // made.shape[0]) if made.ndim > 1 else 1
-    return (made * np.sqrt(2 / fan)).astype(made.dtype)
+    fan = max(1, prod(tensor.shape[1:]))
+    return numbers(tensor, seed, sqrt(2 / fan) if len(tensor.shape) > 1 else sqrt(2))

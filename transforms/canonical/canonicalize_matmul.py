@@ -21,6 +21,13 @@ laid out [N, K] once and for all. Products of two computed matrices read the rig
       (the keys of attention, which may be
       multiplied by a number before)
 
+    %0 = relay.broadcast_to %k  [G, 1, N, K] ──► [G, R, N, K]
+    %1 = relay.reshape %0       [G * R, N, K]
+    %2 = relay.nn.batch_matmul %q, %1             %0 = relay.reshape %q         [G, R * M, K]
+      (heads of attention that share      ──►     %1 = relay.nn.batch_matmul %0, %k
+      keys, which may be moved and                %2 = relay.reshape %1         [G * R, M, N]
+      multiplied by a number)
+
 The operations on the constant disappear in `fold-constant`, the reshapes around are merged with
 others by `sink-reshape` and `simplify-expr`. Of a computed right operand, a transpose moves into the
 operator when its rows are then those of the tensor before it. A left operand that has to be
@@ -48,6 +55,7 @@ from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.transforms.rules.emitting import reshaped
+from xrelay.transforms.rules.repeated_batches import product_of_more_rows
 from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
 
 
@@ -145,12 +153,20 @@ class DenseOfMatrices(RewritePattern):
             apply_rule(dense_of_matrices, op, rewriter)
 
 
+class ProductOfMoreRows(RewritePattern):
+    """Rewrites products of a batch that repeats its right operand."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, BatchMatmulOp):
+            apply_rule(product_of_more_rows, op, rewriter)
+
+
 @dataclass(frozen=True)
 class CanonicalizeMatmulPass(RelayPass):
-    """Products with a constant matrix become a dense; transposes of others move into them."""
+    """Products with a constant matrix become a dense; transposes and repetitions of others move into them."""
 
     name = "canonicalize-matmul"
 
     def rewrite(self, op: ModuleOp) -> None:
-        for pattern in (DenseOfMatrices(), RightAsItLies()):
+        for pattern in (DenseOfMatrices(), RightAsItLies(), ProductOfMoreRows()):
             PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

@@ -11,7 +11,7 @@ rounded to another type.
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 
 from xrelay.analysis.facts.constants import number_of
 from xrelay.analysis.patterns.language import Pattern, is_number, is_op, one_of, through, wildcard
@@ -30,6 +30,7 @@ from xrelay.dialects.tensor.transform import (
     WhereOp,
 )
 from xrelay.dialects.tensor.unary import CastOp
+from xrelay.transforms.rules.scaling import scaled_operand
 
 MOST_STEPS = 3
 """Operators between the first product and the softmax, reshapes not counted."""
@@ -70,9 +71,12 @@ def _is_along_last_axis(op: SoftmaxOp) -> bool:
 
 
 _SOFTMAX = through(ROUNDED_MOVES, is_op(SoftmaxOp)(_scores()).where(_is_along_last_axis))
-# The softmax of a row that is masked as a whole is NaN, for which some write zeros.
-_IS_NAN = is_op(NotEqualOp)(_SOFTMAX, _SOFTMAX)
-_WEIGHTS = one_of(_SOFTMAX, through(ROUNDED_MOVES, is_op(WhereOp)(_IS_NAN, is_number(), _SOFTMAX)))
+# The softmax of a row that is masked as a whole is NaN, for which some write zeros: where it is NaN, which is a part of the
+# composite then, or where something else says so.
+_CONDITION = one_of(is_op(NotEqualOp)(_SOFTMAX, _SOFTMAX), wildcard())
+_WEIGHTS = one_of(
+    _SOFTMAX, through(ROUNDED_MOVES, is_op(WhereOp)(_CONDITION, is_number(), _SOFTMAX))
+)
 ATTENTION = through(ROUNDED_MOVES, is_op(MatrixProductOp)(_WEIGHTS, wildcard()))
 
 
@@ -100,16 +104,14 @@ def with_moves(ops: Sequence[Operation]) -> set[Operation]:
 
 
 def _moves_or_scales(op: Operation | Block, of_product: bool) -> bool:
-    """Whether an operator moves elements, or scales an operand of a product."""
-    return isinstance(op, SOURCES) or (of_product and isinstance(op, Operation) and _scales(op))
+    """Whether an operator moves elements, or scales an operand of a product or hides elements of it."""
+    if isinstance(op, SOURCES):
+        return True
+    return (
+        of_product and isinstance(op, Operation) and (scaled_operand(op) is not None or _hides(op))
+    )
 
 
-def _scales(op: Operation) -> bool:
-    """Whether an operator multiplies or divides by a number."""
-    if not isinstance(op, MultiplyOp | DivideOp):
-        return False
-    return _is_scalar(op.rhs) or (isinstance(op, MultiplyOp) and _is_scalar(op.lhs))
-
-
-def _is_scalar(value: SSAValue) -> bool:
-    return number_of(value) is not None and shape_of(value) in ((), (1,))
+def _hides(op: Operation) -> bool:
+    """Whether a number stands for elements that are not to be seen, as those of a cache that nothing was written to."""
+    return isinstance(op, WhereOp) and number_of(op.y) is not None and shape_of(op.y) in ((), (1,))

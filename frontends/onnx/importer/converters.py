@@ -7,7 +7,7 @@ from xrelay.frontends.onnx.importer.bounded import DOMAIN
 from xrelay.frontends.onnx.importer.conv import conv
 from xrelay.frontends.onnx.importer.core import control, function, sequences, values
 from xrelay.frontends.onnx.importer.image import resize, sampling
-from xrelay.frontends.onnx.importer.microsoft import attention, fused
+from xrelay.frontends.onnx.importer.microsoft import attention, fused, grouped
 from xrelay.frontends.onnx.importer.nn import activation, correlation, dense, norm, recurrent, space
 from xrelay.frontends.onnx.importer.node import ConverterTable
 from xrelay.frontends.onnx.importer.pool import pool
@@ -75,7 +75,7 @@ FAMILIES = (
     values,
 )
 
-MICROSOFT = (arithmetic, attention, blocks, conversion, fused, products)
+MICROSOFT = (arithmetic, attention, blocks, conversion, fused, grouped, products)
 
 CONVERTERS: ConverterTable = {
     name: versions for family in FAMILIES for name, versions in family.CONVERTERS.items()

@@ -218,7 +218,13 @@ class _Importer:
         shapes = {
             name: each for name, each in shapes.items() if not isinstance(each, InputSequence)
         }
-        types = input_types(inputs, shapes, self.graph.output)
+        try:
+            types = input_types(inputs, shapes, self.graph.output)
+        except UnknownInputs:
+            problems = scope.without_converter(output.name for output in self.graph.output)
+            if problems:
+                raise OnnxImportError(_unsupported(problems)) from None
+            raise
         values = input_values(inputs, shapes)
         self._enter_values(inputs, values)
         free = [number for number, value in enumerate(inputs) if value.name not in values]
@@ -333,9 +339,7 @@ class _Importer:
         unknown = self._unknown(cutter)
         if problems == self.scope.wrong[:1]:
             raise OnnxImportError(problems[0])
-        lines = few(problems, "\n  ")
-        count = len(problems)
-        message = f"{count} node{'s are' if count > 1 else ' is'} not supported:\n  {lines}"
+        count, message = len(problems), _unsupported(problems)
         needed = {arg: None for each in unknown for arg in arguments_of(each.value)}
         given = {id(self.scope.values[value.name]): value for value in inputs}
         if len(unknown) < count or not needed or any(id(arg) not in given for arg in needed):
@@ -452,6 +456,13 @@ def _is_constant_condition(graph: GraphProto, number: int) -> bool:
             seen.add(name)
             stack += used_names(producers[name])
     return True
+
+
+def _unsupported(problems: Sequence[str]) -> str:
+    """What is said of nodes that are not supported, a line for each."""
+    count = len(problems)
+    lines = few(problems, "\n  ")
+    return f"{count} node{'s are' if count > 1 else ' is'} not supported:\n  {lines}"
 
 
 def _is_data(arg: SSAValue, value: SSAValue) -> bool:

@@ -449,6 +449,11 @@ class Node:
         """Whether loops become their rounds wherever that can be: the program goes where there are no loops."""
         return self._builder.unrolls
 
+    def known_around(self, name: str) -> Array | None:
+        """The elements of a value around the node, by its name, when it depends on constants alone."""
+        value = self._operands.get(name)
+        return None if value is None else self._builder.known(value)
+
     def varying(self, names: Iterable[str]) -> SSAValue | None:
         """The first of some values, by their names around the node, that depends on inputs of the graph."""
         values = map(self._operands.get, names)

@@ -6,7 +6,7 @@ nodes that the outputs need. Each is converted once all of its inputs are. The w
 stack, so that deep models need no recursion; only bodies inside of bodies recurse.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from xrelay.frontends.onnx.importer.functions import (
     default_domain,
     graph_attributes,
     model_function,
+    operator_sets,
 )
 from xrelay.frontends.onnx.importer.node import Body, Builder, Converter, Node
 from xrelay.frontends.onnx.importer.refusals import REFUSED
@@ -289,16 +290,70 @@ class Scope:
             raise UnknownOperand
         return outputs
 
+    def without_converter(
+        self, outputs: Iterable[str], within: frozenset[FunctionKey] = frozenset()
+    ) -> list[str]:
+        """
+        One line for each node that outputs need, not through bodies that may not run, whose operator is not supported.
+        Functions of the model are looked into, but those that this one is `within`.
+        """
+        problems: dict[int, str] = {}
+        pending, seen = [*outputs], set[str]()
+        while pending:
+            name = pending.pop()
+            index = self.producers.get(name)
+            if index is None or name in seen:
+                continue
+            proto = self.nodes[index]
+            seen.update(proto.output)
+            pending.extend(proto.input)
+            try:
+                self._supported(proto)
+                self._require_supported_body(proto, within)
+            except UnsupportedNode as error:
+                problems[index] = self._problem(proto, str(error))
+        return [problems[index] for index in sorted(problems)]
+
+    def _require_supported_body(self, proto: NodeProto, within: frozenset[FunctionKey]) -> None:
+        """Raises UnsupportedNode for a call of a function of the model that needs an operator which is not supported."""
+        function = self._function(proto)
+        key = default_domain(proto.domain), proto.op_type, proto.overload
+        if function is None or key in within or self.depth == MAX_DEPTH:
+            return
+        body = Body(function.node, opsets=operator_sets(function.opset_import))
+        wanted = [name for name, used in zip(function.output, proto.output, strict=False) if used]
+        problems = Scope(body, self.shared, self).without_converter(wanted, within | {key})
+        if problems:
+            raise UnsupportedNode("in its body, " + few(problems, "; "))
+
     def _converter(self, proto: NodeProto) -> Converter:
         """The converter for the operator set that the graph imports. Raises OnnxImportError for flags that are none."""
+        converter = self._supported(proto)
+        if self._function(proto) is None:
+            domain = default_domain(proto.domain)
+            require_flags(proto)
+            require_types(
+                proto, domain, self.opsets[domain], self.values, self.shared.builder.narrow
+            )
+        return converter
+
+    def _function(self, proto: NodeProto) -> FunctionProto | None:
+        """The function of the model that a node calls: what that defines of another domain than ONNX's is what it means."""
+        domain = default_domain(proto.domain)
+        known = proto.op_type in DOMAINS.get(domain, {})
+        if domain not in self.opsets or (known and not domain):
+            return None
+        return self.shared.functions.get((domain, proto.op_type, proto.overload))
+
+    def _supported(self, proto: NodeProto) -> Converter:
+        """The converter, whatever attributes and operands are. Raises UnsupportedNode where there is none."""
         domain = default_domain(proto.domain)
         opset = self.opsets.get(domain)
+        function = self._function(proto)
+        if function is not None:
+            return model_function(function)
         versions = DOMAINS.get(domain, {}).get(proto.op_type)
-        function = self.shared.functions.get((domain, proto.op_type, proto.overload))
-        # What a model defines of another domain than ONNX's is what it means.
-        if versions is None or (domain and function is not None):
-            if function is not None and opset is not None:
-                return model_function(function)
+        if versions is None:
             reason = REFUSED.get(proto.op_type) if domain == "" else None
             raise UnsupportedNode(reason or "the operator is not supported")
         if opset is None:
@@ -308,8 +363,6 @@ class Scope:
         suitable = [since for since in versions if since <= opset]
         if not suitable:
             raise UnsupportedNode(f"the operator is supported since operator set {min(versions)}")
-        require_flags(proto)
-        require_types(proto, domain, opset, self.values, self.shared.builder.narrow)
         return versions[max(suitable)]
 
     def _problem(self, proto: NodeProto, reason: str) -> str:

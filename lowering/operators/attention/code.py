@@ -1,6 +1,7 @@
 """Kernel code of attention: see `xrelay.lowering.operators.attention.parts`."""
 
 from collections.abc import Callable
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -105,8 +106,8 @@ class _Code:
             row = self.first_row(block)
             self.read_queries(member, row)
             self.multiply_keys(keys)
-            self.show_scores(self.parts.scores.result, row, 0)
-            self.show_scores(self.parts.softmax.result, row, 0)
+            self.show_scores(self.parts.scores.result, member, row, 0)
+            self.show_scores(self.parts.softmax.result, member, row, 0)
             with self.b.loop(0, self.cut.rows) as i:
                 self.softmax(member, row, i, keys)
 
@@ -236,17 +237,20 @@ class _Code:
         rounded = convert(b, rounded, element_of(self.parts.output.tensor_a), image)
         b.store(self.weights.pointer, self.row_offset(self.weights, i, key), image, rounded)
 
-    def show_scores(self, value: SSAValue, row: Index, first_key: Index) -> None:
+    def show_scores(self, value: SSAValue, member: Index, row: Index, first_key: Index) -> None:
         """
         Lets operators find the scores, or the weights in their place, of the block that begins at
-        `row` and `first_key`.
+        `row` of a member of the batch and at `first_key`.
         """
-        b, shape = self.b, shape_of(value)
+        b, rows, (*batch, own_rows, _) = self.b, self.first.rows, shape_of(value)
         step = self.scores.format.strides[0]
+        strides = [0] * len(batch)
+        if not certainly(own_rows, rows):  # Rows are counted over all axes before the last.
+            strides = [prod(shape_of(value)[axis + 1 : -1]) * step for axis in range(len(batch))]
+            row = b.add(b.mul(member, rows), row)
         before = b.add(b.mul(row, step), first_key)
         pointer = b.address(self.scores.pointer, b.sub(0, before), self.kind.storage)
-        strides = (*[0] * (len(shape) - 2), step, 1)
-        format = Format(shape, strides, 0, self.scores.format.size)
+        format = Format(shape_of(value), (*strides, step, 1), 0, self.scores.format.size)
         self.ctx.ev.buffers[value, 0] = Buffer(pointer, format, self.kind)
 
     def largest_score(
@@ -368,7 +372,7 @@ class _Code:
             row = self.first_row(block)
             self.read_queries(member, row)
             self.multiply_keys(keys)
-            self.show_scores(self.parts.scores.result, row, first_key)
+            self.show_scores(self.parts.scores.result, member, row, first_key)
             with self.b.loop(0, self.cut.rows) as i:
                 self.weigh(member, row, i, self.slot(start, block, i), first_key, keys)
 

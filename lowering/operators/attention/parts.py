@@ -11,7 +11,7 @@ Scaled dot-product attention as one kernel: the composite "attention".
             hand weights · values to the sink, at its place behind the moves that follow
 
 The body of a composite decides. It has two matrix products and a softmax along the last axis between
-them; operators on single elements and reshapes that keep rows and columns may stand before and behind
+them; operators on single elements and reshapes that keep rows may stand before and behind
 the softmax (scale, mask, weights of rows that are masked as a whole), moves of elements behind the
 second product. Operands, weights and the result may be of types with fewer bits: products are computed by the dot
 products for these, all else in the type of the scores. All other operators of the body are evaluated on demand, so that the reshapes,
@@ -32,7 +32,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.analysis.facts.constants import number_of
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp, YieldOp
-from xrelay.dialects.lengths import is_open, smaller
+from xrelay.dialects.lengths import certainly, is_open, smaller
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.shapes import same_shape
@@ -107,11 +107,20 @@ class Attention:
 
     def score_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
         """The coordinates of a row of the softmax."""
-        return *b.unflatten(member, shape_of(self.softmax.data)[:-2]), row
+        return self._row_coords(b, member, row, self.softmax.data)
 
     def weight_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
         """The coordinates of a row of the weights as the second product reads them."""
-        return *b.unflatten(member, shape_of(self.output.tensor_a)[:-2]), row
+        return self._row_coords(b, member, row, self.output.tensor_a)
+
+    def _row_coords(
+        self, b: KernelBuilder, member: Index, row: Index, value: SSAValue
+    ) -> tuple[Index, ...]:
+        """The coordinates of a row of scores or weights, which may be in a batch of other lengths."""
+        rows, (*batch, own_rows, _) = self.first.rows, shape_of(value)
+        if certainly(own_rows, rows):
+            return *b.unflatten(member, batch), row
+        return tuple(b.unflatten(b.add(b.mul(member, rows), row), (*batch, own_rows)))
 
     def output_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
         """The coordinates of a row of the second product."""
@@ -157,12 +166,12 @@ def _keeps_neighbours(op: Operation) -> bool:
     return bool(new) and new[-1] % old[-1] == 0
 
 
-def _keeps_matrices(op: Operation) -> bool:
-    """Whether a reshape changes nothing but the axes of the batch."""
+def _keeps_rows(op: Operation) -> bool:
+    """Whether a reshape changes nothing but the axes of the batch and of the rows."""
     if not isinstance(op, RESHAPE_OPS):
         return False
     old, new = shape_of(op.operands[0]), shape_of(op.results[0])
-    return len(new) >= 2 and old[-2:] == new[-2:]
+    return min(len(old), len(new)) >= 2 and certainly(old[-1], new[-1])
 
 
 def parts_of(op: Operation) -> Attention | str:
@@ -203,7 +212,7 @@ def parts_of(op: Operation) -> Attention | str:
                 outputs.append(result)
             case [False, True, False] if _acts_alike(inner, of_weights):
                 weights.add(result)
-                kept = isinstance(inner, CastOp) or _keeps_matrices(inner)
+                kept = isinstance(inner, CastOp) or _keeps_rows(inner)
                 changed_weights = changed_weights or not kept
             case [False, False, True] if isinstance(inner, (CastOp, TransposeOp, *RESHAPE_OPS)):
                 if of_outputs != [inner.operands[0] is outputs[-1]]:
@@ -226,7 +235,7 @@ def _is_on_demand(op: Operation) -> bool:
 
 def _acts_alike(op: Operation, used: Sequence[bool]) -> bool:
     """Whether an operator on scores or weights gives such at the same places."""
-    if _keeps_matrices(op):
+    if _keeps_rows(op):
         return True
     shape = shape_of(op.results[0])
     return isinstance(op, ON_ELEMENTS) and all(

@@ -171,14 +171,19 @@ def _scatter(
 ) -> None:
     """
     A tensor that begins as `initial` and takes updates one after the other, by one thread: for each
-    of the nested loops, `place_of` gives the coordinates, whether they exist, and the update.
+    of the nested loops, `place_of` gives the coordinates, whether they exist, and the update. It is
+    computed where it goes, unless others compute with it first.
     """
-    b = ctx.b
-    buffer = ctx.scratch(kind, row_major(shape))
+    b, lanes = ctx.b, ctx.target.lanes(kind.bytes)
+    buffer = ctx.places[0] if ctx.places else ctx.scratch(kind, row_major(shape))
+    outer, inner = (shape[:-1], shape[-1]) if shape else ((), 1)
 
-    def begin(coords: Coords) -> None:
-        position = at(shape, coords)
-        ctx.store(buffer, position, initial(position))
+    def position(indices: Coords, start: Index, width: int) -> Position:
+        return at(shape, (*indices, start)[: len(shape)], width)
+
+    def begin(indices: Coords, start: Index, width: int) -> None:
+        place = position(indices, start, width)
+        ctx.store(buffer, place, initial(place))
 
     def update(coords: Coords) -> None:
         place, inside, value = place_of(coords)
@@ -188,11 +193,17 @@ def _scatter(
         with b.when(inside):
             _change(b, buffer, place, value, mode)
 
-    ctx.tasks(shape, begin)
-    ctx.barrier()
+    def finish(indices: Coords, start: Index, width: int) -> None:
+        place = buffer.origin(b, (*indices, start)[: len(shape)])
+        sink(position(indices, start, width), b.load(buffer.pointer, place, kind, width))
+
+    if not ctx.is_begun:
+        ctx.vector_tasks(outer, inner, lanes, begin)
+        ctx.barrier()
     ctx.tasks((1,), lambda _: b.loop_nest(extents, update))
-    ctx.barrier()
-    ctx.tasks(shape, lambda c: sink(at(shape, c), _loaded(b, buffer, c)))
+    if not ctx.places:
+        ctx.barrier()
+        ctx.vector_tasks(outer, inner, lanes, finish)
 
 
 def _elements(ctx: KernelContext, value: SSAValue) -> Initial:
@@ -276,9 +287,10 @@ def _sparse_to_dense(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         value = ctx.ev.get((op.sparse_values, 0), at(values, coords[: len(values)]))
         return own, exists, value
 
-    def initial(_: Position) -> SSAValue:
+    def initial(position: Position) -> SSAValue:
         value = ctx.ev.get((op.default_value, 0), at((), ()))
-        return convert(b, value, element_of(op.default_value), element_of(op.result))
+        value = convert(b, value, element_of(op.default_value), element_of(op.result))
+        return b.splat(value, position.lanes)
 
     _scatter(ctx, initial, shape, element_of(op.result), (count,), place_of, "update", sink)
 

@@ -140,3 +140,64 @@ func.func @keep_transposed_and_scaled(%p: tensor<7x4xf32>, %q: tensor<7x5xf32>, 
   %3 = relay.nn.matmul %p, %2 : (tensor<7x4xf32>, tensor<4x5xf32>) -> tensor<7x5xf32>
   return %1, %3 : tensor<7x4xf32>, tensor<7x5xf32>
 }
+
+// Three heads of queries share the keys of one, which may be scaled and moved after they are repeated.
+// CHECK-LABEL: func.func @shared_keys
+// CHECK-NEXT: [[S:%.*]] = relay.constant
+// CHECK-NEXT: [[E:%.*]] = relay.expand_dims %k
+// CHECK-NEXT: [[Q:%.*]] = relay.reshape %q {newshape = array<i64: 4, 15, 6>} : (tensor<12x5x6xf32>) -> tensor<4x15x6xf32>
+// CHECK-NEXT: [[R:%.*]] = relay.reshape [[E]] {newshape = array<i64: 2, 2, 7, 6>}
+// CHECK-NEXT: [[F:%.*]] = relay.reshape [[R]] {newshape = array<i64: 4, 7, 6>}
+// CHECK-NEXT: [[K:%.*]] = relay.multiply [[F]], [[S]] : (tensor<4x7x6xf32>, tensor<1xf32>)
+// CHECK-NEXT: [[P:%.*]] = relay.nn.batch_matmul [[Q]], [[K]] {transpose_b = true} : (tensor<4x15x6xf32>, tensor<4x7x6xf32>) -> tensor<4x15x7xf32>
+// CHECK-NEXT: relay.reshape [[P]] {newshape = array<i64: 12, 5, 7>}
+func.func @shared_keys(%q: tensor<12x5x6xf32>, %k: tensor<2x2x7x6xf32>) -> tensor<12x5x7xf32> {
+  %scale = relay.constant dense<0.5> : tensor<1xf32>
+  %0 = relay.expand_dims %k {axis = 2 : i64} : (tensor<2x2x7x6xf32>) -> tensor<2x2x1x7x6xf32>
+  %1 = relay.broadcast_to %0 {shape = array<i64: 2, 2, 3, 7, 6>} : (tensor<2x2x1x7x6xf32>) -> tensor<2x2x3x7x6xf32>
+  %2 = relay.reshape %1 {newshape = array<i64: 2, 6, 7, 6>} : (tensor<2x2x3x7x6xf32>) -> tensor<2x6x7x6xf32>
+  %3 = relay.transpose %2 {axes = array<i64: 0, 1, 3, 2>} : (tensor<2x6x7x6xf32>) -> tensor<2x6x6x7xf32>
+  %4 = relay.multiply %3, %scale : (tensor<2x6x6x7xf32>, tensor<1xf32>) -> tensor<2x6x6x7xf32>
+  %5 = relay.reshape %4 {newshape = array<i64: 12, 6, 7>} : (tensor<2x6x6x7xf32>) -> tensor<12x6x7xf32>
+  %6 = relay.nn.batch_matmul %q, %5 : (tensor<12x5x6xf32>, tensor<12x6x7xf32>) -> tensor<12x5x7xf32>
+  return %6 : tensor<12x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @repeated_values
+// CHECK-NEXT: [[W:%.*]] = relay.reshape %w {newshape = array<i64: 2, 10, 7>}
+// CHECK-NEXT: [[P:%.*]] = relay.nn.batch_matmul [[W]], %v
+// CHECK-NEXT: relay.reshape [[P]] {newshape = array<i64: 4, 5, 6>}
+func.func @repeated_values(%w: tensor<4x5x7xf32>, %v: tensor<2x7x6xf32>) -> tensor<4x5x6xf32> {
+  %0 = relay.repeat %v {repeats = 2 : i64, axis = 0 : i64} : (tensor<2x7x6xf32>) -> tensor<4x7x6xf32>
+  %1 = relay.nn.batch_matmul %w, %0 : (tensor<4x5x7xf32>, tensor<4x7x6xf32>) -> tensor<4x5x6xf32>
+  return %1 : tensor<4x5x6xf32>
+}
+
+// Every third head has the same keys, not three neighbours; columns that are repeated; a left operand by columns.
+// CHECK-LABEL: func.func @keep_other_repetitions
+// CHECK: relay.nn.batch_matmul %q, {{%.*}} : (tensor<6x5x6xf32>, tensor<6x6x7xf32>)
+// CHECK: relay.nn.batch_matmul %q, {{%.*}} : (tensor<6x5x6xf32>, tensor<6x6x8xf32>)
+// CHECK: relay.nn.batch_matmul %p, {{%.*}} {transpose_a = true} : (tensor<6x6x5xf32>, tensor<6x6x7xf32>)
+func.func @keep_other_repetitions(%q: tensor<6x5x6xf32>, %p: tensor<6x6x5xf32>, %k: tensor<2x6x7xf32>, %c: tensor<6x6x4xf32>) -> (tensor<6x5x7xf32>, tensor<6x5x8xf32>, tensor<6x5x7xf32>) {
+  %0 = relay.broadcast_to %k {shape = array<i64: 3, 2, 6, 7>} : (tensor<2x6x7xf32>) -> tensor<3x2x6x7xf32>
+  %1 = relay.reshape %0 {newshape = array<i64: 6, 6, 7>} : (tensor<3x2x6x7xf32>) -> tensor<6x6x7xf32>
+  %2 = relay.nn.batch_matmul %q, %1 : (tensor<6x5x6xf32>, tensor<6x6x7xf32>) -> tensor<6x5x7xf32>
+  %3 = relay.repeat %c {repeats = 2 : i64, axis = 2 : i64} : (tensor<6x6x4xf32>) -> tensor<6x6x8xf32>
+  %4 = relay.nn.batch_matmul %q, %3 : (tensor<6x5x6xf32>, tensor<6x6x8xf32>) -> tensor<6x5x8xf32>
+  %5 = relay.repeat %k {repeats = 3 : i64, axis = 0 : i64} : (tensor<2x6x7xf32>) -> tensor<6x6x7xf32>
+  %6 = relay.nn.batch_matmul %p, %5 {transpose_a = true} : (tensor<6x6x5xf32>, tensor<6x6x7xf32>) -> tensor<6x5x7xf32>
+  return %2, %4, %6 : tensor<6x5x7xf32>, tensor<6x5x8xf32>, tensor<6x5x7xf32>
+}
+
+// A factor along the axis that is repeated.
+// CHECK-LABEL: func.func @keep_a_factor_for_each
+// CHECK: relay.repeat
+// CHECK: relay.nn.batch_matmul %q, {{%.*}} : (tensor<6x5x1xf32>, tensor<6x1x1xf32>)
+func.func @keep_a_factor_for_each(%q: tensor<6x5x1xf32>, %v: tensor<2xf32>) -> tensor<6x5x1xf32> {
+  %c = relay.constant dense<0.5> : tensor<6xf32>
+  %0 = relay.repeat %v {repeats = 3 : i64, axis = 0 : i64} : (tensor<2xf32>) -> tensor<6xf32>
+  %1 = relay.multiply %0, %c : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  %2 = relay.reshape %1 {newshape = array<i64: 6, 1, 1>} : (tensor<6xf32>) -> tensor<6x1x1xf32>
+  %3 = relay.nn.batch_matmul %q, %2 : (tensor<6x5x1xf32>, tensor<6x1x1xf32>) -> tensor<6x5x1xf32>
+  return %3 : tensor<6x5x1xf32>
+}

@@ -149,3 +149,48 @@ func.func @square_of_a_sum(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32
   %5 = relay.add %4, %3 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %5 : tensor<2xf32>
 }
+
+// A number scales the queries, which are fewer, not the keys; not keys that are fewer, and infinity stays.
+// CHECK-LABEL: func.func @scaled_product
+// CHECK: [[Q:%.*]] = relay.multiply %q, {{%.*}} : (tensor<2x3x4xf32>, tensor<f32>)
+// CHECK-NEXT: [[K:%.*]] = relay.reshape %k {newshape = array<i64: 2, 5, 4>}
+// CHECK-NEXT: relay.nn.batch_matmul [[Q]], [[K]] {transpose_b = true}
+// CHECK: relay.nn.batch_matmul %q, {{%.*}} : (tensor<2x3x4xf32>, tensor<2x4x2xf32>)
+// CHECK: relay.nn.batch_matmul %q, {{%.*}} {transpose_b = true}
+// FACTOR-LABEL: func.func @scaled_product
+// FACTOR: relay.multiply %k
+func.func @scaled_product(%q: tensor<2x3x4xf32>, %k: tensor<10x4xf32>, %s: tensor<2x4x2xf32>) -> (tensor<2x3x5xf32>, tensor<2x3x2xf32>, tensor<2x3x5xf32>) {
+  %half = relay.constant dense<0.5> : tensor<1xf32>
+  %inf = relay.constant dense<0x7f800000> : tensor<f32>
+  %0 = relay.multiply %k, %half : (tensor<10x4xf32>, tensor<1xf32>) -> tensor<10x4xf32>
+  %1 = relay.reshape %0 {newshape = array<i64: 2, 5, 4>} : (tensor<10x4xf32>) -> tensor<2x5x4xf32>
+  %2 = relay.nn.batch_matmul %q, %1 {transpose_b = true} : (tensor<2x3x4xf32>, tensor<2x5x4xf32>) -> tensor<2x3x5xf32>
+  %3 = relay.multiply %s, %half : (tensor<2x4x2xf32>, tensor<1xf32>) -> tensor<2x4x2xf32>
+  %4 = relay.nn.batch_matmul %q, %3 : (tensor<2x3x4xf32>, tensor<2x4x2xf32>) -> tensor<2x3x2xf32>
+  %5 = relay.multiply %k, %inf : (tensor<10x4xf32>, tensor<f32>) -> tensor<10x4xf32>
+  %6 = relay.reshape %5 {newshape = array<i64: 2, 5, 4>} : (tensor<10x4xf32>) -> tensor<2x5x4xf32>
+  %7 = relay.nn.batch_matmul %q, %6 {transpose_b = true} : (tensor<2x3x4xf32>, tensor<2x5x4xf32>) -> tensor<2x3x5xf32>
+  return %2, %4, %7 : tensor<2x3x5xf32>, tensor<2x3x2xf32>, tensor<2x3x5xf32>
+}
+
+// Integers, which wrap around; elements of two types; what something else uses; the weights of attention.
+// CHECK-LABEL: func.func @keep_scaled_operands
+// CHECK-NOT: relay.multiply %q
+// CHECK-NOT: relay.multiply %i
+// CHECK: func.return
+func.func @keep_scaled_operands(%q: tensor<2x3x4xf32>, %i: tensor<2x3x4xi8>, %k: tensor<2x4x5xf32>, %h: tensor<2x4x5xbf16>, %j: tensor<2x4x5xi8>) -> (tensor<2x3x5xf32>, tensor<2x3x5xi8>, tensor<2x3x5xf32>, tensor<2x4x5xf32>, tensor<2x3x5xf32>, tensor<2x3x5xf32>) {
+  %c = relay.constant dense<0.5> : tensor<f32>
+  %b = relay.constant dense<0.5> : tensor<bf16>
+  %n = relay.constant dense<3> : tensor<i8>
+  %0 = relay.multiply %k, %c : (tensor<2x4x5xf32>, tensor<f32>) -> tensor<2x4x5xf32>
+  %1 = relay.nn.batch_matmul %q, %0 : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+  %2 = relay.multiply %j, %n : (tensor<2x4x5xi8>, tensor<i8>) -> tensor<2x4x5xi8>
+  %3 = relay.nn.batch_matmul %i, %2 : (tensor<2x3x4xi8>, tensor<2x4x5xi8>) -> tensor<2x3x5xi8>
+  %4 = relay.multiply %h, %b : (tensor<2x4x5xbf16>, tensor<bf16>) -> tensor<2x4x5xbf16>
+  %5 = relay.nn.batch_matmul %q, %4 : (tensor<2x3x4xf32>, tensor<2x4x5xbf16>) -> tensor<2x3x5xf32>
+  %6 = relay.nn.softmax %q : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %7 = relay.multiply %k, %c : (tensor<2x4x5xf32>, tensor<f32>) -> tensor<2x4x5xf32>
+  %8 = relay.nn.batch_matmul %6, %7 : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+  %9 = relay.nn.batch_matmul %i, %2 {out_dtype = f32} : (tensor<2x3x4xi8>, tensor<2x4x5xi8>) -> tensor<2x3x5xf32>
+  return %1, %3, %5, %0, %8, %9 : tensor<2x3x5xf32>, tensor<2x3x5xi8>, tensor<2x3x5xf32>, tensor<2x4x5xf32>, tensor<2x3x5xf32>, tensor<2x3x5xf32>
+}

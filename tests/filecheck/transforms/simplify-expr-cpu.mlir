@@ -374,3 +374,16 @@ func.func @keep_a_reshape_of_unknown_lengths(%x: tensor<?x2x?xf32>) -> tensor<?x
   %0 = relay.reshape %x {newshape = array<i64: -3, -4, 2, -1>} : (tensor<?x2x?xf32>) -> tensor<?x2x?xf32>
   return %0 : tensor<?x2x?xf32>
 }
+
+// NaN is not 0. A chosen operand that is repeated stays.
+// CHECK-LABEL: func.func @known_choice
+// CHECK: [[W:%.*]] = relay.where {{%.*}}, %y, %x
+// CHECK-NEXT: func.return %x, %x, [[W]]
+func.func @known_choice(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+  %false = relay.constant dense<false> : tensor<2x1xi1>
+  %nan = relay.constant dense<0x7fc00000> : tensor<f32>
+  %0 = relay.where %false, %y, %x : (tensor<2x1xi1>, tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = relay.where %nan, %x, %y : (tensor<f32>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %2 = relay.where %nan, %y, %x : (tensor<f32>, tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0, %1, %2 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
 from xrelay.dialects.nn.norm import SoftmaxOp
-from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, EqualOp, MultiplyOp, NotEqualOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
@@ -21,7 +21,16 @@ HEAD_SIZES = (1, 7, 17, 31, 33, 64)
 LONG = 2100
 """So many keys of some size come in blocks on all targets."""
 SCALES = ("none", "scores", "divided", "roots")
-MASKS = ("none", "added", "causal", "chosen", "filled", "added twice", "zeros for NaN")
+MASKS = (
+    "none",
+    "added",
+    "causal",
+    "chosen",
+    "filled",
+    "added twice",
+    "zeros for NaN",
+    "zeros where masked",
+)
 SHORT = {"bfloat16": bf16, "float16": f16}
 LAYOUTS = ("projection", "separate", "matrices", "by columns")
 
@@ -46,13 +55,22 @@ class Attention:
     dtype: str = "float32"
     short: str = ""
     """What operands of products and the result are rounded to, if to anything."""
+    sharing: int = 1
+    """So many heads of queries share keys and values: their rows are those of one product."""
+
+    @property
+    def own_heads(self) -> int:
+        """The heads of keys and values."""
+        return self.heads // self.sharing
 
     def arrays(self, g: Graph) -> tuple[Array, Array, Array]:
         """Queries, keys and values, [batch, length, heads, size]."""
-        sizes = (self.rows, self.depth), (self.keys, self.depth), (self.keys, self.width)
-        queries, keys, values = (
-            g.rng.standard_normal((self.batch, length, self.heads, size)) for length, size in sizes
+        shapes = (
+            (self.rows, self.heads, self.depth),
+            (self.keys, self.own_heads, self.depth),
+            (self.keys, self.own_heads, self.width),
         )
+        queries, keys, values = (g.rng.standard_normal((self.batch, *shape)) for shape in shapes)
         if self.scale == "none":
             queries /= sqrt(self.depth)
         return queries.astype(self.dtype), keys.astype(self.dtype), values.astype(self.dtype)
@@ -70,7 +88,7 @@ class Attention:
             case "causal":
                 lower = np.tril(np.ones((self.rows, self.keys), bool))
                 return np.where(lower, 0, np.finfo(self.dtype).min).astype(self.dtype)
-            case "zeros for NaN":
+            case "zeros for NaN" | "zeros where masked":
                 flags[0] = False
                 return np.where(flags, 0, -inf).astype(self.dtype)
             case _:
@@ -105,13 +123,17 @@ class Attention:
     @property
     def is_projection(self) -> bool:
         """Whether queries, keys and values are parts of one tensor."""
-        return self.layout == "projection" and self.rows == self.keys and self.depth == self.width
+        is_alike = self.rows == self.keys and self.depth == self.width and self.sharing == 1
+        return self.layout == "projection" and is_alike
 
     def body(self, g: Graph, *args: SSAValue) -> SSAValue:
         """What the composite computes."""
         mask = args[-1] if self.mask != "none" else None
         side_by_side = self.layout in ("projection", "separate")
         queries, keys, values = self.heads_of(g, *args) if side_by_side else args[:3]
+        if self.sharing > 1:
+            shape = [self.batch * self.own_heads, self.sharing * self.rows, self.depth]
+            queries = g.op(ReshapeOp(queries, shape))
         by_columns = self.layout == "by columns"
         single = self.batch * self.heads == 1 and side_by_side
         product = MatmulOp if single else BatchMatmulOp
@@ -136,8 +158,8 @@ class Attention:
             scores = g.op(DivideOp(scores, g.constant(np.array(self.depth**0.5, self.dtype))))
         weights = self.weights(g, scores, mask)
         if mask is not None:
-            shape = [self.rows, self.keys]
-            members = [] if single else [self.batch * self.heads]
+            shape = [self.sharing * self.rows, self.keys]
+            members = [] if single else [self.batch * self.own_heads]
             weights = g.op(ReshapeOp(weights, [*members, *shape]))
         result = g.op(product(self.rounded(g, weights), values, **options))
         if not side_by_side:
@@ -170,6 +192,10 @@ class Attention:
         if self.mask == "zeros for NaN":
             zero = g.constant(np.array(0, self.dtype))
             weights = g.op(WhereOp(g.op(NotEqualOp(weights, weights)), zero, weights))
+        if self.mask == "zeros where masked":
+            zero, lowest = (g.constant(np.array(each, self.dtype)) for each in (0, -inf))
+            first = g.op(StridedSliceOp(mask, [0], [1], axes=[3]))
+            weights = g.op(WhereOp(g.op(EqualOp(first, lowest)), zero, weights))
         return weights
 
     def heads_of(self, g: Graph, *args: SSAValue) -> list[SSAValue]:
@@ -184,8 +210,9 @@ class Attention:
         else:
             parts = list(args[:3])
         result: list[SSAValue] = []
-        for part, length, own in zip(parts, lengths, sizes, strict=True):
-            split = g.op(ReshapeOp(part, [self.batch, length, self.heads, own]))
+        heads = (self.heads, self.own_heads, self.own_heads)
+        for part, count, length, own in zip(parts, heads, lengths, sizes, strict=True):
+            split = g.op(ReshapeOp(part, [self.batch, length, count, own]))
             moved = g.op(TransposeOp(split, [0, 2, 1, 3]))
-            result.append(g.op(ReshapeOp(moved, [self.batch * self.heads, length, own])))
+            result.append(g.op(ReshapeOp(moved, [self.batch * count, length, own])))
         return result

@@ -115,9 +115,9 @@ KINDS = (
     ),
     Kind(
         "GroupQueryAttention",
-        "float32[1,3,64] float32[1,3,32] float32[1,3,32] float32[1,2,4,16] float32[1,2,4,16] int32[1] "
-        "int32[] float32[16,8] float32[16,8] - ?float32[1,1,3,7]|float32[1,4,3,7]",
-        GROUPS,
+        "float32[1,1,64] float32[1,1,32] float32[1,1,32] float32[1,2,1,16] float32[1,2,1,16] int32[1] "
+        "=int32[] float32[16,8] float32[16,8] ?int64[1,1] ?float32[1,1,1,1]|float32[1,4,1,2] ?float32[4]",
+        GROUPS | {"causal": (1,), "smooth_softmax": FLAG},
         {"num_heads": (4,), "kv_num_heads": (2,)},
         outputs=3,
     ),

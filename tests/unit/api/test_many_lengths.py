@@ -225,3 +225,102 @@ def test_inputs_of_any_rank() -> None:
         found = compiled.run({"x": x, "w": w})["y"]
         assert found.shape == first
         np.testing.assert_array_equal(found, 3)
+
+
+@pytest.mark.parametrize(
+    "past", ["float[p] past, float[t] mask", "float[p] past, float[q] other, float[t] mask"]
+)
+def test_prompts_before_there_is_a_past(past: str) -> None:
+    """What is equal in a call with an empty cache is equal in others, too: a mask of all tokens, caches of several layers."""
+    others = "both = Concat <axis = 0> (other, x) z = Add (both, mask)" if "other" in past else ""
+    model = model_of(
+        f"""prompt (float[s] x, {past}) => (float[t] y{", float[t] z" if others else ""}) {{
+            all = Concat <axis = 0> (past, x)
+            y = Add (all, mask)
+            {others}
+        }}"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for tokens, known in ((5, 0), (6, 0), (2, 0), (1, 5), (1, 6), (3, 7), (9, 0)):
+        given = {
+            "x": np.arange(tokens, dtype=np.float32),
+            "mask": np.full(tokens + known, 10, np.float32),
+            **{name: np.ones(known, np.float32) for name in ("past", "other")[: 1 + bool(others)]},
+        }
+        for found in compiled.run(given).values():
+            wanted = 10 + np.concatenate([np.ones(known), np.arange(tokens)])
+            np.testing.assert_array_equal(found, wanted)
+    assert len({each.conditions for each in compiled.specialisations}) == 1
+
+
+def test_elements_that_decide_where_a_length_is_not_0() -> None:
+    """A call with no rows needs no number of them; that program serves calls with some, too, which need it."""
+    model = model_of(
+        """taken (float[n, 4] x, int64[1] k) => (float[m, 4] y) {
+            one = Constant <value_ints = [0]> ()
+            y = Slice (x, one, k, one)
+        }"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for rows, taken in ((0, 0), (5, 3), (9, 1), (0, 0), (7, 2)):
+        given = {"x": np.ones((rows, 4), np.float32), "k": np.array([taken])}
+        assert compiled.run(given)["y"].shape == (taken, 4)
+    assert len({each.conditions for each in compiled.specialisations}) <= 2
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "d = Identity (c)",
+        "d = Identity (yes)",
+        "d = And (c, yes)",
+        "d = Or (other, yes)",
+        "one = Constant <value_int = 1> () d = Cast <to = 9> (one)",
+        "no = Constant <value = bool {0}> () d = Not (no)",
+    ],
+)
+def test_loops_whose_condition_stays_true(condition: str) -> None:
+    """They are loops of as many rounds as a length says, whichever way the condition is written."""
+    model = model_of(
+        f"""rows (float[n, 3] x, bool other) => (float[n, 3] y) {{
+            yes = Constant <value = bool {{1}}> ()
+            shape = Shape (x)
+            zero = Constant <value_int = 0> ()
+            count = Gather (shape, zero)
+            y = Loop (count, yes) <body = round (int64 i, bool c) => (bool d, float[3] row) {{
+                {condition}
+                part = Gather (x, i)
+                row = Neg (part)
+            }}>
+        }}"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for rows in (5, 6, 1, 40):
+        x = np.random.default_rng(rows).standard_normal((rows, 3)).astype(np.float32)
+        found = compiled.run({"x": x, "other": np.array(False)})["y"]
+        np.testing.assert_array_equal(found, -x)
+    assert len({each.conditions for each in compiled.specialisations} - {None}) == 1
+
+
+@pytest.mark.parametrize("condition", ["d = Not (c)", "d = And (c, no)", "d = Identity (other)"])
+def test_loops_that_may_end_before(condition: str) -> None:
+    model = model_of(
+        f"""rows (float[n, 3] x, bool other) => (float[3] y) {{
+            yes = Constant <value = bool {{1}}> ()
+            no = Constant <value = bool {{0}}> ()
+            shape = Shape (x)
+            zero = Constant <value_int = 0> ()
+            count = Gather (shape, zero)
+            start = Constant <value_floats = [0.0, 0.0, 0.0]> ()
+            y = Loop (count, yes, start) <body = round (int64 i, bool c, float[3] sum) => (bool d, float[3] next) {{
+                {condition}
+                part = Gather (x, i)
+                next = Add (sum, part)
+            }}>
+        }}"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for rows in (5, 6):
+        x = np.random.default_rng(rows).standard_normal((rows, 3)).astype(np.float32)
+        found = compiled.run({"x": x, "other": np.array(False)})["y"]
+        np.testing.assert_array_equal(found, x[0])

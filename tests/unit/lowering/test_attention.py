@@ -56,8 +56,8 @@ def site_of(attention: Attention, *, constant: bool = False) -> Site:
 def test_keys_come_in_blocks_unless_weights_change(mask: str) -> None:
     site = site_of(replace(MANY, mask=mask))
     found = cost.attention_of(site)
-    assert found.changed_weights == (mask == "zeros for NaN")
-    assert (parts.cut_of(found, site.target, 1).key_blocks > 1) == (mask != "zeros for NaN")
+    assert found.changed_weights == mask.startswith("zeros")
+    assert (parts.cut_of(found, site.target, 1).key_blocks > 1) != mask.startswith("zeros")
 
 
 def counted_cycles(attention: Attention, site: Site, key_blocks: int) -> float:

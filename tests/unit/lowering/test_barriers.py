@@ -37,10 +37,10 @@ KERNELS: dict[str, tuple[Callable[[Graph], SSAValue], str]] = {
     "cumsum": (lambda g: g.op(CumsumOp(floats(g, 64, 64), axis=1)), "L"),
     # Zeros, the places in the order of the input, the result.
     "invert_permutation": (lambda g: g.op(InvertPermutationOp(places(g, 50))), "L|L|L"),
-    # The data, the updates in their order, the result.
+    # The data, of which each thread has its rows, and the updates in their order.
     "scatter": (
         lambda g: g.op(ScatterOp(floats(g, 5, 6), places(g, 5, 6), floats(g, 5, 6), axis=1)),
-        "L|L|L",
+        "|L",
     ),
     # The angles, the spectra.
     "stft": (lambda g: g.op(StftOp(floats(g, 1, 64), floats(g, 8), 8, 4, 8)), "L|L"),

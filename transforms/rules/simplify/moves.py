@@ -1,7 +1,8 @@
-"""Rules on operators that only move elements: reshapes, transposes, slices, copies."""
+"""Rules on operators that only move elements: reshapes, transposes, slices, copies, known choices."""
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.analysis.facts.constants import number_of
 from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import is_empty, same_shape, same_type, shape_of
 from xrelay.dialects.tensor.indexing import TakeOp
@@ -13,7 +14,7 @@ from xrelay.dialects.tensor.reshape import (
     ReverseReshapeOp,
     SqueezeOp,
 )
-from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CopyOp
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.emitting import reshaped
@@ -137,6 +138,15 @@ def slice_of_one(op: TakeOp, emit: Emitter) -> SSAValue | None:
     index = index % length if op.mode.data == "wrap" else min(max(index, 0), length - 1)
     part = emit(StridedSliceOp(op.data, [index], [index + 1], axes=[axis]))
     return emit(ReshapeOp(part, shape_of(op.result)))
+
+
+def known_choice(op: WhereOp, emit: Emitter) -> SSAValue | None:
+    """where(true, x, y) ──► x, where x has the shape of the result"""
+    condition = number_of(op.condition)
+    if condition is None:
+        return None
+    chosen = op.x if condition else op.y
+    return chosen if same_type(chosen.type, op.result.type) and has_static_type(chosen) else None
 
 
 def copied(op: CopyOp, emit: Emitter) -> SSAValue | None:

@@ -1,18 +1,23 @@
 """Rules on constants that are added and multiplied one after the other."""
 
-from math import prod
+from math import isfinite, prod
 
 import numpy as np
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.shapes import shape_of
+from xrelay.dialects.lengths import likely
+from xrelay.dialects.nn.dense import MatrixProductOp
+from xrelay.dialects.nn.norm import BiasAddOp, SoftmaxFamilyOp
+from xrelay.dialects.shapes import same_type, shape_of
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.interpreters.arrays import Array, held_elements
 from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.transforms.rules.emitting import reshaped
+from xrelay.transforms.rules.rewriting import Emitter, has_static_type, is_floating
+from xrelay.transforms.rules.simplify.moves import RESHAPES
 from xrelay.transforms.rules.simplify.steps import last_place_shows
 
 
@@ -143,3 +148,41 @@ def product_of_sum(op: MultiplyOp, emit: Emitter) -> SSAValue | None:
         return None
     product = emit(MultiplyOp(inner[0], emit.constant(outer[1])))
     return emit(AddOp(product, emit.constant(constant)))
+
+
+def scaled_product(op: MatrixProductOp, emit: Emitter) -> SSAValue | None:
+    """
+    x · (y * c) ──► (x * c) · y with a number c, where x has no more elements than y, and nothing else uses y * c. The
+    weights of attention stay beside their softmax.
+    """
+    types = {value.type.element_type for value in (op.tensor_a, op.tensor_b, op.result)}
+    if len(types) > 1 or not is_floating(op.result) or not all(map(has_static_type, op.operands)):
+        return None
+    scaled: SSAValue = op.tensor_b
+    while isinstance(scaled.owner, RESHAPES) and scaled.has_one_use():
+        scaled = scaled.owner.data
+    if not scaled.has_one_use() or not has_static_type(scaled) or _is_softmax(op.tensor_a):
+        return None
+    split = _split_product(scaled)
+    if split is None or split[1].size != 1 or not same_type(split[0].type, scaled.type):
+        return None
+    right, factor = split[0], float(split[1].flat[0])
+    few, many = (prod(map(likely, shape_of(operand))) for operand in op.operands)
+    if few > many or not isfinite(factor) or not factor:
+        return None
+    left = emit(MultiplyOp(op.tensor_a, emit.scalar(factor, op.tensor_a)))
+    if not same_type(right.type, op.tensor_b.type):
+        right = reshaped(emit, right, shape_of(op.tensor_b))
+    new = type(op).create(
+        operands=[left, right],
+        result_types=[op.result.type],
+        properties=op.properties.copy(),
+    )
+    return emit(new)
+
+
+def _is_softmax(value: SSAValue) -> bool:
+    """Whether a value is a softmax, in some shape, and some of it may be chosen."""
+    while isinstance(value.owner, (*RESHAPES, WhereOp)):
+        value = value.owner.operands[-1]
+    return isinstance(value.owner, SoftmaxFamilyOp)

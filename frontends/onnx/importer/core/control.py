@@ -89,7 +89,9 @@ def loop(node: Node) -> Sequence[SSAValue]:
     """Loop: unrolled where rounds are few and known, else by counting, or by testing its condition."""
     body = node.graph("body")
     adds = len(body.output) > 1 + max(node.input_count - 2, 0)
-    asks = not goes_on(body) or (node.has_input(1) and node.known_value(node.input(1)) is None)
+    asks = not goes_on(body, node.known_around) or (
+        node.has_input(1) and node.known_value(node.input(1)) is None
+    )
     limit = node.known_value(node.input(0)) if node.has_input(0) else None
     rounds = limit.item() if limit is not None and limit.size == 1 else None
     few = rounds is not None and not is_open(rounds) and _few(node, body, rounds)

@@ -1,14 +1,17 @@
 """What Loop and Scan say about their rounds."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
-from onnx import GraphProto, numpy_helper
+from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
 from xrelay.frontends.onnx.importer.node import Node
+from xrelay.frontends.onnx.tensors import Array
 
 
 @dataclass(frozen=True)
@@ -80,18 +83,56 @@ def _per_value(node: Node, name: str, count: int) -> list[int]:
     return numbers or [0] * count
 
 
-def goes_on(body: GraphProto) -> bool:
-    """Whether the condition that a body computes is the one that it is given, or the constant true."""
-    sources = {output: node for node in body.node for output in node.output}
-    name = body.output[0].name if body.output else ""
-    source = sources.pop(name, None)
-    # Each source is looked at once: in a damaged model they can go in a circle.
-    while source is not None and source.op_type == "Identity" and source.input:
-        name = source.input[0]
-        source = sources.pop(name, None)
-    if len(body.input) > 1 and name == body.input[1].name:
-        return True
-    tensors = [each for each in body.initializer if each.name == name]
-    if source is not None and source.op_type == "Constant":
-        tensors = [each.t for each in source.attribute if each.name == "value"]
-    return any(bool(numpy_helper.to_array(each).all()) for each in tensors)
+def goes_on(body: GraphProto, known_around: Callable[[str], Array | None]) -> bool:
+    """
+    Whether the condition that a body computes is true where the one that it is given is, whatever else it computes.
+    `known_around` tells what is known of values around it, by their names.
+    """
+    if not body.output:
+        return False
+    inputs = {each.name for each in body.input}
+    known = {each.name: _is_true(each) for each in body.initializer}
+    if len(body.input) > 1:
+        known[body.input[1].name] = True
+
+    def is_true(name: str) -> bool | None:
+        """Whether a number is not 0, None where that is not known."""
+        if name not in known and name not in inputs:
+            around = known_around(name)
+            known[name] = None if around is None or around.size != 1 else bool(around.item())
+        return known.get(name)
+
+    computed = {name for each in body.node for name in each.output}
+    known |= dict.fromkeys(computed)
+    for each in body.node:  # In their order, which a damaged model does not have.
+        if len(each.output) == 1:
+            known[each.output[0]] = _computed_truth(each, is_true)
+    return is_true(body.output[0].name) is True
+
+
+def _computed_truth(proto: NodeProto, is_true: Callable[[str], bool | None]) -> bool | None:
+    """Whether the number that a node computes is not 0, None where that is not known."""
+    if proto.op_type == "Constant" and len(proto.attribute) == 1:
+        (attribute,) = proto.attribute
+        return _is_true(attribute.t) if attribute.name == "value" else bool(attribute.i)
+    if proto.op_type not in ("Identity", "Cast", "Not", "And", "Or"):
+        return None
+    operands = [is_true(name) for name in proto.input]
+    match proto.op_type, operands:
+        case "Identity" | "Cast", [operand]:
+            return operand
+        case "Not", [bool() as operand]:
+            return not operand
+        case "And", [bool() as first, bool() as second]:
+            return first and second
+        case "Or", [first, second]:
+            return True if first or second else None
+        case _:
+            return None
+
+
+def _is_true(tensor: TensorProto) -> bool | None:
+    """Whether the one element of a tensor is not 0."""
+    if prod(tensor.dims) != 1 or tensor.data_location == TensorProto.EXTERNAL:
+        return None
+    return bool(numpy_helper.to_array(tensor).any())

@@ -49,7 +49,7 @@ def unrolled_loop(node: Node) -> Sequence[SSAValue]:
         for parts, part in zip(added, results[len(carried) :], strict=True):
             parts.append(node.emit(ExpandDimsOp(part, 0)))
         rounds += 1
-        if rounds == 1 and limit is not None and goes_on(body):
+        if rounds == 1 and limit is not None and goes_on(body, node.known_around):
             require_small(node, node.operation_count - before, limit)
         if limit is None or rounds < limit:
             known = node.known_value(condition)

@@ -13,39 +13,50 @@ from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 
 
-def _heads(graph: Written, name: str, shape: tuple[int, int], heads: int) -> str:
+def by_heads(graph: Written, name: str, shape: tuple[int, int], heads: int) -> str:
     """[batch, length, heads * size] as [batch, heads, length, size]."""
     split = graph.one("Reshape", name, graph.integers(*shape, heads, -1))
     return graph.one("Transpose", split, perm=[0, 2, 1, 3])
 
 
-def _tokens(graph: Written, name: str, shape: tuple[int, int]) -> str:
+def by_tokens(graph: Written, name: str, shape: tuple[int, int]) -> str:
     """[batch, heads, length, size] as [batch, length, heads * size]."""
     rows = graph.one("Transpose", name, perm=[0, 2, 1, 3])
     return graph.one("Reshape", rows, graph.integers(*shape, -1))
 
 
-def _past_mask(graph: Written, queries: int, keys: int, window: int = -1) -> str:
+def past_mask(graph: Written, queries: int, keys: int, window: int = -1) -> str:
     """-inf where a key comes after the query, or is `window` places or more before it; the last query belongs to the last key."""
+    if is_open(queries) or is_open(keys):
+        places = graph.one("Add", graph.counting(queries), graph.integers(keys - queries))
+        return mask_of(graph, hidden_from(graph, places, keys, window))
+    require_table((queries, keys), "the mask of attention")
+    behind = np.arange(queries)[:, None] + (keys - queries) - np.arange(keys)
+    hidden = (behind < 0) | (behind >= window if window > 0 else False)
     dtype = graph.node.element_dtype(graph.node.input(0))
-    if not is_open(queries) and not is_open(keys):
-        require_table((queries, keys), "the mask of attention")
-        behind = np.arange(queries)[:, None] + (keys - queries) - np.arange(keys)
-        hidden = (behind < 0) | (behind >= window if window > 0 else False)
-        return graph.constant(np.where(hidden, -np.inf, 0).astype(dtype))
-    places = graph.one("Add", graph.counting(queries), graph.integers(keys - queries))
+    return graph.constant(np.where(hidden, -np.inf, 0).astype(dtype))
+
+
+def hidden_from(graph: Written, places: str, keys: int, window: int = -1) -> str:
+    """Whether a key comes after queries of the places [..., queries], or is `window` or more before: [..., queries, keys]."""
     behind = graph.one(
-        "Sub", graph.one("Unsqueeze", places, graph.integers(1)), graph.counting(keys)
+        "Sub", graph.one("Unsqueeze", places, graph.integers(-1)), graph.counting(keys)
     )
     hidden = graph.one("Less", behind, graph.integers(0))
     if window > 0:
         far = graph.one("GreaterOrEqual", behind, graph.integers(window))
         hidden = graph.one("Or", hidden, far)
+    return hidden
+
+
+def mask_of(graph: Written, hidden: str) -> str:
+    """What is added to scores: -inf where a key is hidden."""
+    dtype = graph.node.element_dtype(graph.node.input(0))
     ends = (graph.constant(np.asarray(each).astype(dtype)) for each in (-np.inf, 0.0))
     return graph.one("Where", hidden, *ends)
 
 
-def _added(graph: Written, *names: str) -> str:
+def added(graph: Written, *names: str) -> str:
     """The sum of the names that are not absent; absent when there is none."""
     present = [name for name in names if name]
     if not present:
@@ -87,7 +98,7 @@ def _padding_mask(
     return graph.one("Where", name, *ends)
 
 
-def _scale(node: Node) -> float | None:
+def scale_of(node: Node) -> float | None:
     """The attribute, of which 0 stands for its default."""
     return node.real("scale", 0.0) or None
 
@@ -99,7 +110,7 @@ def _attended(
     return graph.one("Attention", query, key, value, mask, scale=scale)
 
 
-def _joined(graph: Written, past: str, new: str) -> str:
+def joined(graph: Written, past: str, new: str) -> str:
     return graph.one("Concat", past, new, axis=2) if past else new
 
 
@@ -119,23 +130,23 @@ def attention(node: Node) -> list[SSAValue | None]:
     if sum(sizes) != width or len(sizes) != 3 or heads < 1 or any(each % heads for each in sizes):
         raise OnnxImportError(f"'num_heads' is {heads}, weights make rows of {width} elements")
     product = graph.one("MatMul", graph.value(data), graph.input(1))
-    product = _added(graph, product, graph.input(2))
+    product = added(graph, product, graph.input(2))
     parts = graph.several(3, "Split", product, graph.integers(*sizes), axis=2)
-    query, key, value = (_heads(graph, part, (batch, length), heads) for part in parts)
+    query, key, value = (by_heads(graph, part, (batch, length), heads) for part in parts)
     keys = length
     if node.has_input(4):
         past = node.shaped(4, "past", (2, batch, heads, None, None))
         halves = graph.several(2, "Split", graph.value(past), axis=0, num_outputs=2)
         axes = graph.integers(0)
         before = [graph.one("Squeeze", half, axes) for half in halves]
-        key, value = (_joined(graph, *pair) for pair in zip(before, (key, value), strict=True))
+        key, value = (joined(graph, *pair) for pair in zip(before, (key, value), strict=True))
         keys += node.shape_of(past)[3]
     hidden = node.real("mask_filter_value", -10000.0)
     mask = _padding_mask(graph, node.optional(3), batch, length, keys, hidden)
-    later = _past_mask(graph, length, keys) if forward else ""
-    mask = _added(graph, mask, graph.input(5), later)
-    found = _attended(graph, query, key, value, mask, _scale(node))
-    outputs = [_tokens(graph, found, (batch, length))]
+    later = past_mask(graph, length, keys) if forward else ""
+    mask = added(graph, mask, graph.input(5), later)
+    found = _attended(graph, query, key, value, mask, scale_of(node))
+    outputs = [by_tokens(graph, found, (batch, length))]
     if node.output_count > 1:
         axes = graph.integers(0)
         both = (graph.one("Unsqueeze", each, axes) for each in (key, value))
@@ -160,19 +171,19 @@ def multi_head_attention(node: Node) -> list[SSAValue | None]:
         rest = last[2] if len(last) == 3 else heads * last[3]
         sizes = graph.integers(width, width, rest)
         biases = graph.several(3, "Split", graph.input(3), sizes, axis=0)
-    query = _heads(graph, _added(graph, graph.input(0), biases[0]), (batch, length), heads)
+    query = by_heads(graph, added(graph, graph.input(0), biases[0]), (batch, length), heads)
     key, value = (_keys_by_heads(graph, index, biases[index], batch, heads) for index in (1, 2))
     keys = node.shape_of(node.input(1))[-2]
     pasts = [graph.input(index) for index in (6, 7)]
     if node.has_input(6):
         keys += node.shape_of(node.input(6))[2]
-    key, value = (_joined(graph, *pair) for pair in zip(pasts, (key, value), strict=True))
+    key, value = (joined(graph, *pair) for pair in zip(pasts, (key, value), strict=True))
     hidden = node.real("mask_filter_value", -10000.0)
     mask = _padding_mask(graph, node.optional(4), batch, length, keys, hidden)
-    later = _past_mask(graph, length, keys) if forward else ""
-    mask = _added(graph, mask, graph.input(5), later)
-    found = _attended(graph, query, key, value, mask, _scale(node))
-    return list(graph.results([_tokens(graph, found, (batch, length)), key, value]))
+    later = past_mask(graph, length, keys) if forward else ""
+    mask = added(graph, mask, graph.input(5), later)
+    found = _attended(graph, query, key, value, mask, scale_of(node))
+    return list(graph.results([by_tokens(graph, found, (batch, length)), key, value]))
 
 
 def _keys_by_heads(graph: Written, index: int, bias: str, batch: int, heads: int) -> str:
@@ -183,69 +194,7 @@ def _keys_by_heads(graph: Written, index: int, bias: str, batch: int, heads: int
         if bias:
             raise UnsupportedNode("keys or values by heads, and a bias of them")
         return name
-    return _heads(graph, _added(graph, name, bias), (batch, shape[1]), heads)
-
-
-def group_query_attention(node: Node) -> list[SSAValue | None]:
-    """
-    GroupQueryAttention of keys and values that several heads of queries share. Tokens stand at the places that their
-    number and that of the past say: several sequences of a batch have equal pasts. What stands behind the end of a
-    shorter sequence is computed as its next tokens, which those before do not see.
-    """
-    graph, heads = Written(node), node.integer("num_heads")
-    groups, window = node.integer("kv_num_heads"), node.integer("local_window_size", -1)
-    for index in range(9, node.input_count):
-        if node.has_input(index) and index != 10:
-            raise UnsupportedNode(f"its input {index} is not supported")
-    if node.integer("smooth_softmax", -1) > 0 or node.integer("qk_output", 0):
-        raise UnsupportedNode("'smooth_softmax' and 'qk_output' are not supported")
-    batch, length, width = node.shape_of(node.shaped(0, "query", (None, None, None)))
-    past = node.shape_of(node.input(3))[2] if node.has_input(3) else 0
-    if groups < 1 or heads % groups:
-        raise OnnxImportError(f"'num_heads' is {heads}, 'kv_num_heads' is {groups}")
-    if batch > 1 and past:
-        raise UnsupportedNode("several sequences with a past, whose lengths may differ")
-    if node.has_input(1):
-        names = [graph.input(index) for index in range(3)]
-    else:
-        size = width // (heads + 2 * groups)
-        sizes = graph.integers(heads * size, groups * size, groups * size)
-        names = graph.several(3, "Split", graph.input(0), sizes, axis=2)
-    counts = heads, groups, groups
-    query, key, value = (
-        _heads(graph, name, (batch, length), count)
-        for name, count in zip(names, counts, strict=True)
-    )
-    if node.flag("do_rotary"):
-        query, key = (_turned(graph, each, batch, past, length) for each in (query, key))
-    else:
-        node.ignore("rotary_interleaved")
-    pasts = [graph.input(index) for index in (3, 4)] if past else ["", ""]
-    key, value = (_joined(graph, *pair) for pair in zip(pasts, (key, value), strict=True))
-    keys = past + length
-    mask = _added(graph, _past_mask(graph, length, keys, window), graph.input(10))
-    scale, cap = _scale(node), node.real("softcap", 0.0)
-    found = graph.one("Attention", query, key, value, mask, scale=scale, softcap=cap)
-    return list(graph.results([_tokens(graph, found, (batch, length)), key, value]))
-
-
-def _turned(graph: Written, name: str, batch: int, past: int, length: int) -> str:
-    """Queries or keys by heads, turned by the angles of their places."""
-    node = graph.node
-    cosines = node.shape_of(node.input(7))
-    if past + length > cosines[0]:
-        raise OnnxImportError(
-            f"there are {past + length} tokens, and angles of {cosines[0]} places"
-        )
-    places = graph.one("Add", graph.counting(length), graph.integers(past))
-    places = graph.one("Expand", places, graph.integers(batch, length))
-    interleaved = node.flag("rotary_interleaved")
-    return graph.one(
-        "RotaryEmbedding",
-        *(name, graph.input(7), graph.input(8), places),
-        interleaved=int(interleaved),
-        rotary_embedding_dim=2 * cosines[1],
-    )
+    return by_heads(graph, added(graph, name, bias), (batch, shape[1]), heads)
 
 
 def rotary_embedding(node: Node) -> SSAValue:
@@ -278,7 +227,6 @@ def rotary_embedding(node: Node) -> SSAValue:
 
 MICROSOFT: ConverterTable = {
     "Attention": {1: attention},
-    "GroupQueryAttention": {1: group_query_attention},
     "MultiHeadAttention": {1: multi_head_attention},
     "RotaryEmbedding": {1: rotary_embedding},
 }

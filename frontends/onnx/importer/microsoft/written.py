@@ -10,7 +10,7 @@ from xrelay.frontends.onnx.importer.node import Body, Node
 from xrelay.frontends.onnx.importer.shape_arithmetic import number_array
 from xrelay.frontends.onnx.tensors import Array
 
-OPSET = 23
+OPSET = 24
 """The operator set of the graphs."""
 
 

@@ -60,6 +60,8 @@ def _pad(
         end = [dim - larger(-after, 0) for dim, (_, after) in zip(shape, widths, strict=True)]
         data = node.emit(StridedSliceOp(data, begin, end))
         widths = [(larger(before, 0), larger(after, 0)) for before, after in widths]
+    if all(certainly(width, 0) for both in widths for width in both):
+        return data
     if mode == "wrap":
         return _wrapped(node, data, widths)
     return node.emit(PadOp(data, number, widths, pad_mode=mode))

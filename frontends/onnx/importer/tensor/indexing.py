@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, FloorModOp, LessOp
 from xrelay.dialects.tensor.indexing import (
@@ -25,7 +26,7 @@ from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import cast, require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.shape_arithmetic import ends_of_range, has_lengths, number_array
-from xrelay.frontends.onnx.importer.sizes import require_table
+from xrelay.frontends.onnx.importer.sizes import MAX_TABLE_BYTES, require_table
 
 
 def from_start(node: Node, indices: SSAValue, length: int | Sequence[int]) -> SSAValue:
@@ -194,28 +195,42 @@ def tensor_scatter(node: Node) -> SSAValue:
     shape = node.shape_of(cache)
     axis = normalize_axis(axis, len(shape))
     node.shaped(1, "update", [None if each == axis else dim for each, dim in enumerate(shape)])
-    new = node.shape_of(update)
     if mode not in ("linear", "circular") or axis == 0:
         raise OnnxImportError(f"'mode' is \"{mode}\" and 'axis' {axis} of the shape {list(shape)}")
-    whole = shape[0], new[axis]
-    require_table((2, *whole), "the array of coordinates of the slices")
-    numbers = node.emit(ExpandDimsOp(node.counting(shape[0]), 1))
-    batch = node.emit(BroadcastToOp(numbers, whole))
-    rows = node.emit(BroadcastToOp(node.counting(new[axis]), whole))
+    lengths = (*shape[:axis], node.shape_of(update)[axis])
+    if mode == "linear" and node.has_input(2):
+        require_range(node, 2, "write_indices", -shape[axis], shape[axis] - lengths[-1])
+    # Coordinates are those of all axes up to that of the slices, or, were that too many, of the first one and of this alone.
+    order = list(range(len(shape)))
+    if not any(map(is_open, lengths)) and (axis + 1) * prod(lengths) * 8 > MAX_TABLE_BYTES:
+        order.insert(1, order.pop(axis))
+        cache, update = (node.emit(TransposeOp(each, order)) for each in (cache, update))
+    result = _with_slices(node, cache, update, order.index(axis), mode)
+    if order == sorted(order):
+        return result
+    return node.emit(TransposeOp(result, [order.index(each) for each in range(len(shape))]))
+
+
+def _with_slices(node: Node, cache: SSAValue, update: SSAValue, axis: int, mode: str) -> SSAValue:
+    """The cache with slices along an axis, from the places in the third input on."""
+    shape, whole = node.shape_of(cache), node.shape_of(update)[: axis + 1]
+    require_table((axis + 1, *whole), "the array of coordinates of the slices")
+    places = [_along(node, node.counting(length), dim, whole) for dim, length in enumerate(whole)]
     if node.has_input(2):
         start = node.shaped(2, "write_indices", (shape[0],))
-        if mode == "linear":
-            require_range(node, 2, "write_indices", -shape[axis], shape[axis] - new[axis])
         start = start if node.element_type(start) == i64 else node.emit(CastOp(start, i64))
-        rows = node.emit(AddOp(rows, node.emit(ExpandDimsOp(start, 1))))
+        places[axis] = node.emit(AddOp(places[axis], _along(node, start, 0, whole)))
     if mode == "circular":
-        rows = node.emit(FloorModOp(rows, node.scalar(shape[axis], rows)))
-    parts = [node.emit(ExpandDimsOp(each, 0)) for each in (batch, rows)]
+        places[axis] = node.emit(FloorModOp(places[axis], node.scalar(shape[axis], places[axis])))
+    parts = [node.emit(ExpandDimsOp(each, 0)) for each in places]
     coordinates = node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=0))
-    order = [0, axis, *(each for each in range(1, len(shape)) if each != axis)]
-    cache, update = (node.emit(TransposeOp(value, order)) for value in (cache, update))
-    result = node.emit(ScatterNDOp(cache, coordinates, update, "update"))
-    return node.emit(TransposeOp(result, [order.index(each) for each in range(len(shape))]))
+    return node.emit(ScatterNDOp(cache, coordinates, update, "update"))
+
+
+def _along(node: Node, vector: SSAValue, axis: int, shape: Sequence[int]) -> SSAValue:
+    """A vector along an axis of a shape, repeated in the others."""
+    lengths = tuple(length if dim == axis else 1 for dim, length in enumerate(shape))
+    return node.emit(BroadcastToOp(reshaped(node, vector, lengths), shape))
 
 
 def gather(node: Node) -> SSAValue:

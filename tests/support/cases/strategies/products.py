@@ -1,6 +1,6 @@
 """Random matrix products, also with matrices of few bits, and attention."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 from graphs import Graph
@@ -172,5 +172,8 @@ def attention_case(number: int, rng: Generator) -> Case:
         pick(rng, (1, 2)), pick(rng, (1, 3)), rows, keys, depth, width, pick(rng, SCALES), mask,
         layout, pick(rng, ("float32", "float32", "float64")),
     )  # fmt: skip
+    sharing = pick(rng, (1, 1, 2, 5))
+    if layout != "projection" and sharing > 1:
+        attention = replace(attention, heads=attention.heads * sharing, sharing=sharing)
     bound = direct_bound(depth + keys)
     return Case("blocks of rows", str(attention), bound, attention.build)

@@ -90,6 +90,8 @@ REFUSED: Sequence[Row] = (
     (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "kv_num_heads": 3}, "'num_heads' is 4, 'kv_num_heads' is 3"),
     (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "kv_num_heads": 0}, "'num_heads' is 4, 'kv_num_heads' is 0"),
     (MICROSOFT, "GroupQueryAttention", GROUPS, [*[None] * 4, *[floats(2, 8)] * 2], {**GROUPED, "do_rotary": 1}, "there are 3 tokens, and angles of 2 places"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "causal": 0, "local_window_size": 2}, "'local_window_size' is 2 and 'causal' 0"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [*[floats(1, 2, 4, 4)] * 2, np.array([6], np.int32), np.array(2, np.int32)], GROUPED, "input 6 ('total_sequence_length') is [2], expected one number that is at least 3, the number of tokens"),
     (MICROSOFT, "EmbedLayerNormalization", EMBEDDED, [], {"outputs": 2}, "there are 3 tokens, and embeddings of 2 places"),
 )  # fmt: skip
 
@@ -110,9 +112,9 @@ UNSUPPORTED: Sequence[Row] = (
     (MICROSOFT, "Attention", [TOKENS, floats(8, 24), floats(24), None, None, None, np.array([1], np.int32)], [], {"num_heads": 2}, "'do_rotary' and a buffer for the past are not supported"),
     (MICROSOFT, "MultiHeadAttention", [TOKENS] * 3, [None] * 5 + [longs(1)], {"num_heads": 2}, "a buffer for the past is not supported"),
     (MICROSOFT, "MultiHeadAttention", [TOKENS, floats(2, 2, 5, 4), floats(2, 2, 5, 4), floats(24)], [], {"num_heads": 2}, "keys or values by heads, and a bias of them"),
-    (MICROSOFT, "GroupQueryAttention", GROUPS, [*[None] * 4, *[floats(3, 8)] * 2, longs(0)], GROUPED, "its input 9 is not supported"),
-    (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "smooth_softmax": 1}, "'smooth_softmax' and 'qk_output' are not supported"),
-    (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "qk_output": 1}, "'smooth_softmax' and 'qk_output' are not supported"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [*[None] * 9, ONE], GROUPED, "its input 12 is not supported"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "qk_output": 1}, "'qk_output' and 'sliding_window_cache' are not supported"),
+    (MICROSOFT, "GroupQueryAttention", GROUPS, [], {**GROUPED, "sliding_window_cache": 1}, "'qk_output' and 'sliding_window_cache' are not supported"),
     (MICROSOFT, "RotaryEmbedding", [floats(1, 3, 16)], [longs(0, 1, 2).reshape(1, 3), *[floats(4, 8)] * 2], {"scale": 0.5}, "'scale' is 0.5"),
     (MICROSOFT, "SkipSimplifiedLayerNormalization", [TOKENS, TOKENS], [floats(8)], {"outputs": 2}, "its second and third output are not supported"),
     (MICROSOFT, "EmbedLayerNormalization", EMBEDDED, [], {"outputs": 2, "mask_index_type": 2}, "'mask_index_type' is 2, supported are 0 and 1"),

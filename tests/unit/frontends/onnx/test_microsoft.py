@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 import pytest
 from onnx import ModelProto, helper, numpy_helper
 from onnx_models import Array, Samples, build, by_import, by_onnxruntime, longs, untyped, value_info
 
+import xrelay
 from xrelay.frontends.onnx import OnnxImportError, import_model
 
 SAMPLES = Samples(11)
@@ -162,19 +164,6 @@ CASES: dict[str, tuple[ModelProto, list[Array]]] = {
     "keys and values by heads": one(
         "MultiHeadAttention", [STATES, floats(2, 2, 5, 4), floats(2, 2, 5, 4)], num_heads=2
     ),
-    "groups": one(
-        "GroupQueryAttention",
-        [
-            *(floats(1, 3, 64), floats(1, 3, 32), floats(1, 3, 32)),
-            *(floats(1, 2, 4, 16), floats(1, 2, 4, 16)),
-            *(np.array([6], np.int32), np.array(7, np.int32)),
-            *(floats(16, 8), floats(16, 8)),
-        ],
-        3,
-        num_heads=4,
-        kv_num_heads=2,
-        do_rotary=1,
-    ),
     "groups of one tensor, near keys": one(
         "GroupQueryAttention",
         [
@@ -223,24 +212,137 @@ def test_images_whose_channels_are_last() -> None:
             r"its mask has the shape \[2, 7\], supported are \[2\], \[2, 3\] and \[2, 3, 3\]",
         ),
         (one("MultiHeadAttention", [floats(2, 3, 2, 3, 4)], num_heads=2), "are one tensor"),
-        (
-            one(
-                "GroupQueryAttention",
-                [
-                    *(floats(2, 1, 8), floats(2, 1, 8), floats(2, 1, 8)),
-                    *(floats(2, 1, 4, 8), floats(2, 1, 4, 8)),
-                    *(np.array([4, 4], np.int32), np.array(5, np.int32)),
-                ],
-                num_heads=1,
-                kv_num_heads=1,
-            ),
-            "several sequences with a past",
-        ),
     ],
 )  # fmt: skip
 def test_what_is_refused(case: tuple[ModelProto, list[Array]], message: str) -> None:
     with pytest.raises(OnnxImportError, match=message):
         import_model(case[0])
+
+
+def with_caches(*others: str, **attributes: Any) -> ModelProto:
+    """GroupQueryAttention of any number of tokens, sequences and places of caches; its inputs after `sin_cache` are named."""
+    text = """
+    <ir_version: 9, opset_import: ["" : 17, "com.microsoft" : 1]>
+    decoder (float[b, s, 64] q, float[b, s, 32] k, float[b, s, 32] v, float[b, 2, p, 16] past_k,
+             float[b, 2, p, 16] past_v, int32[b] ends, int32 total, int64[b, s] places,
+             float[1, 4, s, total] bias, float[4] sinks)
+        => (float[b, s, 64] y, float[b, 2, t, 16] present_k, float[b, 2, t, 16] present_v) {
+      y, present_k, present_v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2>
+          (q, k, v, past_k, past_v, ends, total)
+    }"""
+    model = onnx.parser.parse_model(text)
+    (node,) = model.graph.node
+    node.attribute.extend(helper.make_attribute(*each) for each in attributes.items())
+    turns = ["cos", "sin"] if "do_rotary" in attributes else ["", ""]
+    for name in filter(None, turns):
+        model.graph.initializer.append(numpy_helper.from_array(floats(16, 8), name))
+    given = ("places", "bias", "sinks")
+    node.input.extend([*turns, *(name if name in others else "" for name in given)])
+    kept = [each for each in model.graph.input if each.name not in given or each.name in others]
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    return model
+
+
+def with_past(model: ModelProto, length: int, past: int, ends: list[int]) -> dict[str, Array]:
+    """The inputs of a call with as many new tokens of sequences, the last of which is at a place each."""
+    batch, total = len(ends), max(ends) + 1
+    firsts = [max(end + 1 - length, 0) for end in ends]
+    given = {
+        "q": floats(batch, length, 64),
+        **{name: floats(batch, length, 32) for name in "kv"},
+        **{name: floats(batch, 2, past, 16) for name in ("past_k", "past_v")},
+        "ends": np.array(ends, np.int32),
+        "total": np.array(total, np.int32),
+        "places": np.add.outer(firsts, np.arange(length)).astype(np.int64),
+        "bias": floats(1, 4, length, total),
+        "sinks": floats(4),
+    }
+    return {each.name: given[each.name] for each in model.graph.input}
+
+
+@pytest.mark.parametrize(
+    ("others", "attributes"),
+    [
+        ([], {"do_rotary": 1, "local_window_size": 3}),
+        (["places", "bias", "sinks"], {"do_rotary": 1, "rotary_interleaved": 1, "softcap": 2.0}),
+        ([], {"causal": 0, "smooth_softmax": 1, "scale": 0.3}),
+    ],
+)  # fmt: skip
+def test_caches_of_several_sequences(others: list[str], attributes: dict[str, Any]) -> None:
+    """
+    Prompts of other lengths, caches that grow, and those that have room for more than they hold: a program for each of
+    these serves all lengths.
+    """
+    model = with_caches(*others, **attributes)
+    peer = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    compiled = xrelay.compile(model, cache=False)
+    calls = [
+        *((5, 0, [4]), (6, 0, [5, 2]), (3, 4, [6]), (1, 7, [7]), (1, 5, [5, 3]), (1, 6, [6, 2])),
+        *((1, 16, [5]), (3, 16, [7]), (4, 16, [3, 2]), (1, 16, [4, 15, 0]), (1, 16, [4, 12, 0])),
+    ]
+    for length, past, ends in calls:
+        given = with_past(model, length, past, ends)
+        for cache in ("past_k", "past_v"):
+            for number, end in enumerate(
+                ends
+            ):  # Nothing was written to the room behind the tokens.
+                given[cache][number, :, max(end + 1 - length, 0) :] = np.nan
+        wanted = peer.run(None, given)
+        assert isinstance(wanted, list)
+        found = compiled.run(given).values()
+        for caches, one, other in zip((False, True, True), found, wanted, strict=True):
+            assert isinstance(one, np.ndarray)
+            assert isinstance(other, np.ndarray)
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            for number, end in enumerate(ends):
+                # Both leave open what stands behind the last token of a sequence.
+                seen = np.s_[number, :, : end + 1] if caches else np.s_[number, : end + 1]
+                np.testing.assert_allclose(one[seen], other[seen], 2e-5, 2e-5)
+    conditions = {each.conditions for each in compiled.specialisations if each.conditions}
+    assert len(conditions) <= 6
+
+
+def test_decoding_in_caches_that_past_and_present_share() -> None:
+    """Prompts of two lengths, and tokens behind them: one binding for each number of tokens, whose caches stay where they are."""
+    model = with_caches(do_rotary=1)
+    peer = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    compiled = xrelay.compile(model, cache=False)
+    ends = [4, 2]
+    own = {name: np.full((2, 2, 12, 16), 7, np.float32) for name in ("past_k", "past_v")}
+    others = {name: cache.copy() for name, cache in own.items()}
+    for step in range(4):
+        given = with_past(model, 5 if step == 0 else 1, 12, ends)
+        wanted = peer.run(None, {**given, **others})
+        y = np.empty(given["q"].shape, np.float32)
+        results = {"y": y, "present_k": own["past_k"], "present_v": own["past_v"]}
+        compiled.bind({**given, **own}, results).run()
+        for number, end in enumerate(ends):
+            np.testing.assert_allclose(
+                y[number, : end + 1], wanted[0][number, : end + 1], 2e-5, 2e-5
+            )
+            for cache, other in zip(own.values(), wanted[1:], strict=True):
+                seen = np.s_[number, :, : end + 1]
+                np.testing.assert_allclose(cache[seen], other[seen], 2e-5, 2e-5)
+                assert (cache[number, :, max(end + 1, 5) :] == 7).all()
+        others = dict(zip(others, wanted[1:], strict=True))
+        ends = [end + 1 for end in ends]
+
+
+@pytest.mark.parametrize("end", [-9, 1 << 20])
+def test_tokens_behind_a_cache_are_not_written(end: int) -> None:
+    model = with_caches()
+    given = with_past(model, 1, 16, [5, 3])
+    given["ends"][1] = end
+    compiled = xrelay.compile(model, cache=False)
+    _, found, _ = compiled.run(given).values()
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found[0, :, 5], given["k"][0].reshape(2, 16))
+    np.testing.assert_array_equal(found[1, :, 1:], given["past_k"][1, :, 1:])
 
 
 def encoder() -> ModelProto:

@@ -234,4 +234,4 @@ def test_axes_of_what_is_joined(shapes: str, axis: int, message: str) -> None:
 )
 def test_conditions_that_stay_true(body: str, found: bool) -> None:
     """That which is given, or a constant, also in bodies that are damaged."""
-    assert goes_on(parser.parse_graph(body)) is found
+    assert goes_on(parser.parse_graph(body), lambda name: None) is found

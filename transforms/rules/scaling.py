@@ -1,0 +1,18 @@
+"""Products and quotients by a number."""
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.analysis.facts.constants import number_of
+from xrelay.dialects.shapes import shape_of
+from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
+
+
+def scaled_operand(op: Operation) -> int | None:
+    """The place of the operand that a product or quotient scales by a number; None for other operations."""
+    if isinstance(op, MultiplyOp | DivideOp) and _is_number(op.rhs):
+        return 0
+    return 1 if isinstance(op, MultiplyOp) and _is_number(op.lhs) else None
+
+
+def _is_number(value: SSAValue) -> bool:
+    return number_of(value) is not None and shape_of(value) in ((), (1,))
