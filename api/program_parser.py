@@ -1,12 +1,10 @@
 """The parser of programs in MLIR's syntax."""
 
 from collections.abc import Iterable
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyDenseElement,
-    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     RankedStructure,
@@ -17,6 +15,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
 
+from xrelay.dialects.core.dense import with_bits
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import element_count
 from xrelay.places import Places
@@ -45,8 +44,6 @@ class ProgramParser(Parser):
         self._limits = limits
         self.ssa_values = self._values = _ScopedValues()
         self._places = {} if places is None else places
-        self._elements: list[Span[str]] = []
-        """Where the elements of the present dense attribute stand."""
         self._is_splat = False
         """Whether it is one element without brackets."""
         self._repeated: RankedStructure[AnyDenseElement] | None = None
@@ -84,10 +81,11 @@ class ProgramParser(Parser):
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
-        self._elements, self._is_splat, self._repeated = [], False, None
+        self._is_splat, self._repeated = False, None
         place = self._current_token.span
         try:
-            attribute = self._with_bits(super().parse_dense_int_or_fp_elements_attr(type))
+            attribute = super().parse_dense_int_or_fp_elements_attr(type)
+            attribute = with_bits(attribute, self.lexer.input.content[place.start : self.pos])
             if self._repeated is None:
                 return attribute
             content = attribute.data.data * element_count(self._repeated.get_shape())
@@ -96,18 +94,6 @@ class ProgramParser(Parser):
         except (ValueError, OverflowError, VerifyException) as error:
             raise _placed(error, place) from error
         return DenseIntOrFPElementsAttr(self._repeated, BytesAttr(content))
-
-    def _with_bits(self, attribute: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
-        """The attribute, with the numbers of hexadecimal floats."""
-        dtype = attribute.get_element_type()
-        if not isinstance(dtype, AnyFloat) or not any(map(_is_hexadecimal, self._elements)):
-            return attribute
-        values = [
-            self._float(element, dtype) if _is_hexadecimal(element) else value
-            for element, value in zip(self._elements, attribute.get_values(), strict=False)
-        ]
-        type_ = cast(RankedStructure[AnyFloat], attribute.type)
-        return DenseIntOrFPElementsAttr.from_list(type_, cast(list[float], values))
 
     def _parse_tensor_literal(self) -> tuple[list[Parser._TensorLiteralElement], list[int]]:
         elements, shape = super()._parse_tensor_literal()
@@ -126,20 +112,6 @@ class ProgramParser(Parser):
             return type_
         self._repeated = type_
         return TensorType(type_.element_type, [])
-
-    def _parse_tensor_literal_element(self) -> Parser._TensorLiteralElement:
-        element = super()._parse_tensor_literal_element()
-        self._elements.append(element.span)
-        return element
-
-    def _float(self, element: Span[str], dtype: AnyFloat) -> float:
-        """The number of these bits."""
-        if element.text.startswith("-"):
-            self.raise_error(f"'{element.text}' has a sign, expected bits of {dtype}", element)
-        bits = int(element.text, 16)
-        if bits.bit_length() > dtype.bitwidth:
-            self.raise_error(f"{element.text} has more bits than {dtype}", element)
-        return dtype.unpack(bits.to_bytes(dtype.compile_time_size, "little"), 1)[0]
 
 
 class _ScopedValues(dict[str, tuple[SSAValue, ...]]):
@@ -175,7 +147,3 @@ class _ScopedValues(dict[str, tuple[SSAValue, ...]]):
 def _placed(error: Exception, place: Span[str]) -> ParseError:
     """The same with a place, for what has none."""
     return ParseError(place, str(error) or "this cannot be parsed")
-
-
-def _is_hexadecimal(element: Span[str]) -> bool:
-    return "0x" in element.text

@@ -266,7 +266,7 @@ class _Saving:
         if prod(map(len, choices)) <= MOST_COMBINED:
             found = [dict(zip(first, each, strict=True)) for each in product(*choices)]
         else:
-            # Of many elements, such as differ in one.
+            # Of many lengths, such as differ in one.
             pairs = zip(first, choices, strict=True)
             found = [{**first, name: each} for name, some in pairs for each in some]
         return sorted(found, key=lambda each: sum(each[name] != first[name] for name in first))

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 Dense: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
 
-_LITERAL = re.compile(r'dense\s*<([^"<>]*)>')
+_LITERAL = re.compile(r'\s*(?:dense\s*)?<([^"<>]*)>')
 _COMMENT = re.compile(r"//[^\n]*")
 _SIGN = re.compile(r"-\s+")
 _ELEMENT = re.compile(r"[^\s,\[\]]+")
@@ -63,8 +63,8 @@ def written(value: Dense) -> str | None:
 
 def with_bits(value: Dense, text: str) -> Dense:
     """
-    The attribute of a text in which a float may stand as its bits, as in MLIR: xDSL reads them as a whole number. Where an
-    alias stands for the attribute, and in the generic form of an operation, it is left as it was read.
+    The attribute of a text, with or without `dense`, in which a float may stand as its bits, as in MLIR: xDSL reads them as a
+    whole number. What is another text, as that of an alias, is left as it was read.
 
     Raises VerifyException for bits with a sign, and for more of them than a float has.
     """

@@ -77,7 +77,7 @@ class ConstantOp(RelayOp):
         begin = parser.pos
         value = parser.parse_attribute()
         if is_dense(value):
-            text = parser.lexer.input.content[begin : parser.pos].lstrip()
+            text = parser.lexer.input.content[begin : parser.pos]
             try:
                 value = with_bits(value, text)
             except VerifyException as error:

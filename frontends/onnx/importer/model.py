@@ -221,7 +221,8 @@ class _Importer:
         try:
             types = input_types(inputs, shapes, self.graph.output)
         except UnknownInputs:
-            problems = scope.without_converter(output.name for output in self.graph.output)
+            outputs = (output.name for output in self.graph.output)
+            problems = scope.without_converter(outputs, set())
             if problems:
                 raise OnnxImportError(_unsupported(problems)) from None
             raise

@@ -291,11 +291,11 @@ class Scope:
         return outputs
 
     def without_converter(
-        self, outputs: Iterable[str], within: frozenset[FunctionKey] = frozenset()
+        self, outputs: Iterable[str], looked_at: set[tuple[FunctionKey, tuple[str, ...]]]
     ) -> list[str]:
         """
         One line for each node that outputs need, not through bodies that may not run, whose operator is not supported.
-        Functions of the model are looked into, but those that this one is `within`.
+        Functions of the model are looked into, each once for some of its outputs: functions can call each other.
         """
         problems: dict[int, str] = {}
         pending, seen = [*outputs], set[str]()
@@ -309,20 +309,26 @@ class Scope:
             pending.extend(proto.input)
             try:
                 self._supported(proto)
-                self._require_supported_body(proto, within)
+                self._require_supported_body(proto, looked_at)
             except UnsupportedNode as error:
                 problems[index] = self._problem(proto, str(error))
         return [problems[index] for index in sorted(problems)]
 
-    def _require_supported_body(self, proto: NodeProto, within: frozenset[FunctionKey]) -> None:
+    def _require_supported_body(
+        self, proto: NodeProto, looked_at: set[tuple[FunctionKey, tuple[str, ...]]]
+    ) -> None:
         """Raises UnsupportedNode for a call of a function of the model that needs an operator which is not supported."""
         function = self._function(proto)
-        key = default_domain(proto.domain), proto.op_type, proto.overload
-        if function is None or key in within or self.depth == MAX_DEPTH:
+        if function is None or self.depth == MAX_DEPTH:
             return
+        named = zip(function.output, proto.output, strict=False)
+        wanted = tuple(name for name, used in named if used)
+        key = (default_domain(proto.domain), proto.op_type, proto.overload), wanted
+        if key in looked_at:
+            return
+        looked_at.add(key)
         body = Body(function.node, opsets=operator_sets(function.opset_import))
-        wanted = [name for name, used in zip(function.output, proto.output, strict=False) if used]
-        problems = Scope(body, self.shared, self).without_converter(wanted, within | {key})
+        problems = Scope(body, self.shared, self).without_converter(wanted, looked_at)
         if problems:
             raise UnsupportedNode("in its body, " + few(problems, "; "))
 

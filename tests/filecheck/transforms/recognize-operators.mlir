@@ -369,3 +369,19 @@ func.func @keep_function_of_a_compiler(%x: tensor<4xf32>) -> tensor<4xf32> attri
   %1 = relay.multiply %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// Rows that are masked as a whole have weights of 0, and what a cache does not hold is hidden: both are parts of attention.
+// COMPOSITE-LABEL: func.func @attention_in_a_cache
+// COMPOSITE-NEXT: [[A:%.*]] = relay.composite "attention" %none, %q, %held, %k, %m, %v
+// COMPOSITE: func.return [[A]]
+func.func @attention_in_a_cache(%q: tensor<2x3x4xf32>, %k: tensor<2x5x4xf32>, %v: tensor<2x5x4xf32>, %m: tensor<3x5xf32>, %none: tensor<3x1xi1>, %held: tensor<2x5x1xi1>) -> tensor<2x3x4xf32> {
+  %zero = relay.constant dense<0.0> : tensor<f32>
+  %keys = relay.where %held, %k, %zero : (tensor<2x5x1xi1>, tensor<2x5x4xf32>, tensor<f32>) -> tensor<2x5x4xf32>
+  %values = relay.where %held, %v, %zero : (tensor<2x5x1xi1>, tensor<2x5x4xf32>, tensor<f32>) -> tensor<2x5x4xf32>
+  %0 = relay.nn.batch_matmul %q, %keys {transpose_b = true} : (tensor<2x3x4xf32>, tensor<2x5x4xf32>) -> tensor<2x3x5xf32>
+  %1 = relay.add %0, %m : (tensor<2x3x5xf32>, tensor<3x5xf32>) -> tensor<2x3x5xf32>
+  %2 = relay.nn.softmax %1 : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  %3 = relay.where %none, %zero, %2 : (tensor<3x1xi1>, tensor<f32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  %4 = relay.nn.batch_matmul %3, %values : (tensor<2x3x5xf32>, tensor<2x5x4xf32>) -> tensor<2x3x4xf32>
+  return %4 : tensor<2x3x4xf32>
+}

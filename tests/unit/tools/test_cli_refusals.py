@@ -13,6 +13,7 @@ import pytest
 from commands.runs import Command, MakeModel, Snapshot
 from engines.needed import CC, needs_cc
 from onnx import TensorProto, helper
+from onnx_models import PERCEPTRON
 
 import xrelay
 from xrelay.tools.errors import BAD_INPUT, FAILED
@@ -390,6 +391,14 @@ def test_library_that_is_none(cmd: Command, inside: Path) -> None:
 def test_options_that_need_the_model(cmd: Command, inside: Path, options: list[str]) -> None:
     result = cmd("run", "out.so", *options)
     result.refused("need the model; 'out.so' is machine code")
+
+
+def test_arrays_for_other_names(cmd: Command, inside: Path) -> None:
+    """The names that were given are looked at before lengths that nothing says."""
+    np.save(inside / "z.npy", np.ones((2, 40), np.float32))
+    onnx.save(PERCEPTRON, inside / "open.onnx")
+    result = cmd("run", "open.onnx", "--input", "z=z.npy")
+    result.refused("--input names 'z', expected inputs of 'x' float32[batch, 40]")
 
 
 # -- tensors that no memory holds -------------------------------------------------------------

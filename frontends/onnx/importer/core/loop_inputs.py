@@ -114,9 +114,13 @@ def _computed_truth(proto: NodeProto, is_true: Callable[[str], bool | None]) -> 
     """Whether the number that a node computes is not 0, None where that is not known."""
     if proto.op_type == "Constant" and len(proto.attribute) == 1:
         (attribute,) = proto.attribute
-        return _is_true(attribute.t) if attribute.name == "value" else bool(attribute.i)
+        if attribute.name == "value_int":
+            return bool(attribute.i)
+        return _is_true(attribute.t) if attribute.name == "value" else None
     if proto.op_type not in ("Identity", "Cast", "Not", "And", "Or"):
         return None
+    if proto.op_type == "Cast" and all(each.i != TensorProto.BOOL for each in proto.attribute):
+        return None  # 0.3 as a whole number is 0.
     operands = [is_true(name) for name in proto.input]
     match proto.op_type, operands:
         case "Identity" | "Cast", [operand]:

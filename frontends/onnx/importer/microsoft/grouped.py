@@ -95,6 +95,11 @@ def _ends(graph: Written, batch: int) -> str:
 
 
 def _cache(graph: Written, batch: int, length: int) -> _Cache:
+    """
+    Where the tokens of a call with as many sequences and tokens stand.
+
+    Raises UnknownValue where there is a past, and how many tokens there are in all is not known.
+    """
     node = graph.node
     past = node.shape_of(node.input(3))[2] if node.has_input(3) else 0
     if not past:

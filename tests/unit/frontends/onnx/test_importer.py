@@ -315,6 +315,27 @@ def test_operators_that_may_not_run(body: str) -> None:
         import_model(model)
 
 
+def test_functions_that_call_others_twice_are_looked_into_once() -> None:
+    """Each level doubles the calls: 2^28 are no walk to take."""
+    levels = 28
+    functions = "".join(
+        f"""<domain: "own", opset_import: ["own" : 1]> f{i} (a) => (b) {{
+            c = own.f{i + 1} (a)
+            b = own.f{i + 1} (c)
+        }}"""
+        for i in range(levels)
+    )
+    last = f"""<domain: "own", opset_import: ["com.example" : 1]> f{levels} (a) => (b) {{
+        b = com.example.Fancy (a)
+    }}"""
+    model = parser.parse_model(
+        f"{OPEN} m (float[n, 4] x) => (float[n, 4] y) {{ y = own.f0 (x) }}{functions}{last}"
+    )
+    with pytest.raises(OnnxImportError, match="op type Fancy") as found:
+        import_model(model)
+    assert str(found.value).count("op type Fancy") == 1
+
+
 def test_wrong_nodes_are_listed_with_those_that_are_not_supported():
     nodes = [
         helper.make_node("AveragePool", ["x"], ["a"], "wide", kernel_shape=[9, 9]),

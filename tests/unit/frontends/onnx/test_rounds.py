@@ -230,6 +230,21 @@ def test_axes_of_what_is_joined(shapes: str, axis: int, message: str) -> None:
         ("b (int64 i) => (bool on) { on = Identity(i) }", False),
         ("b () => (bool on) { on = Identity(on) }", False),
         ("b () => () { on = Identity(on) }", False),
+        ("b (int64 i, bool go) => (bool on) { a = Not(go) on = Not(a) }", True),
+        ("b (int64 i, bool go) => (bool on) { a = Not(go) on = Or(a, go) }", True),
+        ("b (int64 i, bool go) => (bool on) { a = Not(go) on = And(a, go) }", False),
+        (
+            "b (int64 i, bool go) => (bool on) { c = Constant <value_int = 2> () on = Cast <to = 9> (c) }",
+            True,
+        ),
+        (
+            "b (int64 i, bool go) => (bool on) { c = Constant <value_float = 1.0> () a = Cast <to = 9> (c) on = Not(a) }",
+            False,
+        ),
+        (
+            "b (int64 i, bool go) => (bool on) { c = Constant <value = float {0.3}> () a = Cast <to = 7> (c) on = Cast <to = 9> (a) }",
+            False,
+        ),
     ],
 )
 def test_conditions_that_stay_true(body: str, found: bool) -> None:
