@@ -96,14 +96,25 @@ def side_by_side(placement: Placement, plan: Mapping[str, Any]) -> dict[str, Any
 
 def distinct_plans(plans: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """For each plan the first one that hands over the same regions in the same way: itself, when it is the first."""
-    keys = {
-        name: (plan.get(SIDE_BY_SIDE, False), handed_over(plan)) for name, plan in plans.items()
-    }
+    keys = {name: handing_over(plan) for name, plan in plans.items()}
     found: dict[str, str] = {}
     for name, key in keys.items():
         equal = (each for each in found.values() if keys[each] == key)
         found[name] = next(equal, name)
     return found
+
+
+def are_same(
+    plans: Mapping[str, Mapping[str, Any]], others: Mapping[str, Mapping[str, Any]]
+) -> bool:
+    """Whether plans hand over what others of the same names do."""
+    one, other = ({n: handing_over(p) for n, p in each.items()} for each in (plans, others))
+    return one == other
+
+
+def handing_over(plan: Mapping[str, Any]) -> tuple[bool, list[object]]:
+    """Whether the regions of a plan that other engines run may run at once, and these."""
+    return plan.get(SIDE_BY_SIDE, False), handed_over(plan)
 
 
 def handed_over(plan: Mapping[str, Any]) -> list[object]:

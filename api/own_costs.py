@@ -7,7 +7,7 @@ passes took apart or folded go with what needs them, or else with what they need
 clock that all engines are measured by. What a part of a step takes is not known by that.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -25,7 +25,7 @@ from xrelay.placement.costs.crossings import region_start
 from xrelay.placement.costs.database import Database, Step
 from xrelay.placement.costs.inputs import inputs_in_turn
 from xrelay.placement.costs.key import Key, Machine, digest
-from xrelay.placement.costs.timing import WHOLE_WINDOWS, clock_for, measure
+from xrelay.placement.costs.timing import WHOLE_WINDOWS, clock_for, measure, one_turn
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import first_inside, members
@@ -40,6 +40,8 @@ from xrelay.runtime.profile import StepTime, profile_model
 
 STAMP_SECONDS = 1e-6
 """What a profile adds to each step, at least."""
+PROFILED = "profiled"
+"""The source of costs that a profile of the whole network says."""
 UNSEEN = 0.01
 """By so much of a run a profile may lengthen it."""
 
@@ -65,7 +67,7 @@ class OwnCosts(Estimator):
                 return UNKNOWN
             left &= ~step.nodes
             seconds += step.seconds
-        return Cost(seconds, "profiled")
+        return Cost(seconds, PROFILED)
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,21 @@ def _cycle(graph: Graph, steps: Mapping[int, int]) -> list[int]:
     return []
 
 
+def own_key(graph: Graph, options: CompileOptions, inputs: Inputs) -> Key:
+    """What the steps of a network are known by."""
+    machine = Machine.here(options.threads)
+    # What decides about the code; and "whole", as the sum is that of a run without a profile.
+    code = f"{options.target} {options.winograd} {options.precision} {options.precision_rules}"
+    what = digest(f"{model_digest(graph)} whole steps {code}")
+    return Key(what, OWN, machine.project, machine, rotating=_rotating(graph, inputs))
+
+
+def _rotating(graph: Graph, inputs: Inputs) -> tuple[int, ...]:
+    """The inputs of a network that are others in each run."""
+    parameters = sum(node.is_parameter and not node.block for node in graph.nodes)
+    return tuple(range(parameters)) if inputs == ROTATING else ()
+
+
 def own_costs(
     module: ModuleOp,
     graph: Graph,
@@ -199,17 +216,11 @@ def own_costs(
     seconds: float = 0.2,
 ) -> OwnCosts | None:
     """The costs of own code, from a database or a profile; None for a module that it cannot compile."""
-    machine = Machine.here(options.threads)
-    # What decides about the code; and "whole", as the sum is that of a run without a profile.
-    code = f"{options.target} {options.winograd} {options.precision} {options.precision_rules}"
-    what = digest(f"{model_digest(graph)} whole steps {code}")
-    parameters = sum(node.is_parameter and not node.block for node in graph.nodes)
-    rotating = tuple(range(parameters)) if inputs == ROTATING else ()
-    key = Key(what, OWN, machine.project, machine, rotating=rotating)
+    key = own_key(graph, options, inputs)
     steps = database.steps(key)
     if not steps:
         try:
-            steps = profiled_steps(module, graph, options, seconds, rotating)
+            steps = profiled_steps(module, graph, options, seconds, _rotating(graph, inputs))
         except DiagnosticException:
             return None
         database.add_steps(key, steps)
@@ -221,3 +232,29 @@ def own_costs(
                 "were measured; remove the file"
             )
     return OwnCosts(steps)
+
+
+def own_turn(
+    module: ModuleOp, graph: Graph, options: CompileOptions, inputs: Inputs = WARM
+) -> Callable[[], float]:
+    """What runs own code for one turn, as steps are measured: without a model of regions around it."""
+    model = Model.from_code(compile_code(numbered(module, graph), "placed", options))
+    given = inputs_in_turn(model.signature.inputs, _rotating(graph, inputs))
+    outputs = [np.empty(spec.shape, spec.dtype) for spec in model.signature.outputs]
+    clock = clock_for(options.threads)
+    return lambda: one_turn(lambda arrays: model.run_into(arrays, outputs), given, clock)
+
+
+def note_own_turns(
+    graph: Graph,
+    options: CompileOptions,
+    database: Database,
+    taken: Sequence[float],
+    inputs: Inputs = WARM,
+    seconds: float = 0.2,
+) -> None:
+    """Notes what a run of own code took in its turns: its steps add up to that."""
+    key = own_key(graph, options, inputs)
+    begun = region_start(OwnCode(), options.threads, seconds, clock_for(options.threads))
+    total = max(float(np.median(taken)) - begun, 0.0)
+    database.add_steps(key, scaled(database.steps(key), total))

@@ -4,16 +4,19 @@ Models placed by measurement: see `xrelay place`, and `placement` of `xrelay.com
     module ──► prepared as for regions ──► candidates, costs, search (xrelay.placement)
            ──► (with refine_seconds) groups of the best plan change engines, by whole runs
            ──► the best plans and each single engine run whole, in turns ──► one plan ships
+           ──► (with remeasures) parts of plans that take another time than they say have turns as well, and
+               the search begins anew
            ──► its regions become functions ──► compiled as any partitioned model
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -22,11 +25,19 @@ from xdsl.dialects.builtin import ModuleOp
 from xrelay.backends.base import Backend
 from xrelay.engines import Engines
 from xrelay.errors import CompileError
-from xrelay.finalists import distinct_plans, handed_over, planned_model, plans_at_once, plans_to_try
+from xrelay.finalists import (
+    are_same,
+    distinct_plans,
+    handed_over,
+    planned_model,
+    plans_at_once,
+    plans_to_try,
+)
 from xrelay.options import CompileOptions, Progress, silent
-from xrelay.own_costs import StepRule, own_costs
-from xrelay.placement.confirmation import TURNS, Verdict
-from xrelay.placement.costs.cost import Estimator, FirstKnown
+from xrelay.own_costs import PROFILED, StepRule, note_own_turns, own_costs, own_turn
+from xrelay.placement.confirmation import TURNS, Run, Verdict
+from xrelay.placement.costs.borders import BorderTable
+from xrelay.placement.costs.cost import MEASURED, Estimator, FirstKnown
 from xrelay.placement.costs.crossings import Crossings
 from xrelay.placement.costs.database import Database
 from xrelay.placement.costs.key import Machine
@@ -35,9 +46,11 @@ from xrelay.placement.costs.model import FittedCosts
 from xrelay.placement.costs.workers import WorkerExecutor
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
+from xrelay.placement.graph.index_set import index_set
 from xrelay.placement.methods import WARM, Inputs
 from xrelay.placement.placing import Placement, Request, of_what_ran, place
-from xrelay.placement.plan_file import plan_data, read_plan
+from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data, read_plan
+from xrelay.placement.rules.candidate import Candidate
 from xrelay.placement.rules.combinators import Union
 from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
 from xrelay.priority import priority_placement, priority_regions
@@ -54,6 +67,11 @@ if TYPE_CHECKING:
 
 
 MOST_TURNS = 10_000
+MOST_REMEASURES = 100
+CONTRADICTED = 0.1
+"""By so much of what it takes does a whole run contradict the costs of its parts."""
+MorePlans = Callable[[Placement], Mapping[str, Mapping[str, Any]]]
+"""Gives plans by name, as JSON has them, of what was found."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +94,11 @@ class Settings:
     """Whether whole runs decide in the end."""
     turns: int = TURNS
     """How often each finalist has its turn, at first."""
+    remeasures: int = 0
+    """
+    How often, at most, parts of plans whose whole runs take another time are measured in turns with these, and the search is
+    repeated.
+    """
     executor: Executor | None = None
     """What runs measurements, in the place of worker processes of this machine."""
 
@@ -83,6 +106,7 @@ class Settings:
         """Raises PlacementError for what makes no sense."""
         number_argument("workers", self.workers, 1, MAX_THREADS, PlacementError)
         number_argument("turns", self.turns, 1, MOST_TURNS, PlacementError)
+        number_argument("remeasures", self.remeasures, 0, MOST_REMEASURES, PlacementError)
         if self.inputs not in get_args(Inputs):
             known = ", ".join(get_args(Inputs))
             raise PlacementError(f"the inputs are '{self.inputs}', expected one of {known}")
@@ -140,45 +164,216 @@ def _measuring(settings: Settings) -> Generator[Executor]:
         workers.shutdown(cancel_futures=True)
 
 
+@dataclass(frozen=True)
+class _Turns:
+    """Parts that are measured in turns with whole runs."""
+
+    candidates: Sequence[Candidate]
+    runs: Mapping[str, Run]
+    """What runs them, by their keys, and own code as a whole, by `PROFILED`."""
+
+
+@dataclass
+class _Search:
+    """The search for the placement of a prepared program, which may be repeated, and what it knows."""
+
+    source: Source
+    graph: Graph
+    engines: Engines
+    options: CompileOptions
+    settings: Settings
+    progress: Progress
+    database: Database
+    executor: Executor
+
+    @cached_property
+    def machine(self) -> Machine:
+        """Where engines run."""
+        return Machine.here(self.options.threads)
+
+    @property
+    def measured(self) -> int:
+        """How many measurements were made."""
+        return self.costs.measured + self.crossings.measured
+
+    @cached_property
+    def costs(self) -> MeasuredCosts:
+        """What parts cost on engines."""
+        settings = self.settings
+        return MeasuredCosts(
+            self.database,
+            self.engines.described(),
+            self.machine,
+            inputs=settings.inputs,
+            executor=self.executor,
+            sample_seconds=settings.sample_seconds,
+            budget=settings.measure_seconds,
+            progress=self.progress,
+        )
+
+    @cached_property
+    def crossings(self) -> Crossings:
+        """What measures borders."""
+        return Crossings(
+            self.database,
+            self.engines.described(),
+            self.machine,
+            self.executor,
+            # Single engines, which are measured after these, decide what may ship.
+            budget=self.settings.measure_seconds / 2,
+            progress=self.progress,
+        )
+
+    @cached_property
+    def borders(self) -> BorderTable:
+        """What borders cost."""
+        found = self.crossings.table()
+        self.costs.spent += self.crossings.spent
+        return found
+
+    def run(self) -> tuple[Placement, Placement | None]:
+        """The best placement for all that is known and measured now, and that of priority order."""
+        graph, module, options = self.graph, self.source.module, self.options
+        self.progress("profile own code")
+        own = own_costs(module, graph, options, self.database, self.settings.inputs)
+        profiled: list[Estimator] = [] if own is None else [own]
+        borders, costs = self.borders, self.costs
+        self.progress("cost priority order")
+        # Before the search, whose guesses follow all that is measured.
+        regions = priority_regions(module, graph, self.engines.backends, options)
+        region_costs = FirstKnown([*profiled, costs]).estimates(regions)
+        recorded = RecordedCosts(
+            self.database, costs.engines, self.machine, costs.keys, self.settings.inputs
+        )
+        models = FittedCosts(lambda: self.database.measurements(self.machine))
+        # What is profiled adds up; parts of steps are for what other engines leave of these.
+        own_parts = own_rule() if own is None else Union((StepRule(own.steps), OWN_KERNELS))
+        placement = place(
+            graph,
+            self.engines.rules(own_parts),
+            FirstKnown([*profiled, costs]),
+            self.settings.request,
+            borders=borders,
+            usual=FirstKnown([*profiled, recorded, models]),
+            progress=self.progress,
+        )
+        return placement, priority_placement(placement, regions, region_costs)
+
+    def plans(
+        self, placement: Placement, priority: Placement | None, whole: WholeRuns | None = None
+    ) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
+        """Plans that may ship, by name, the refined one with `whole` among them; and those that are left out, with reasons."""
+        engines, seconds = self.engines, self.settings.refine_seconds
+        plans: dict[str, Mapping[str, Any]] = {}
+        made, left_out = plans_to_try(placement, engines, self.machine, priority)
+        plans |= made
+        if whole is not None and seconds > 0:
+            better = refined(placement, whole, engines, self.machine, seconds, self.progress)
+            plans |= {} if better is None else {"refined": better}
+        return plans | plans_at_once(placement, plans, self.options.threads), left_out
+
+    def turns(
+        self, placements: Sequence[Placement], plans: Collection[Mapping[str, Any]]
+    ) -> _Turns:
+        """What measures the parts of some plans of placements in turns."""
+        costs = {
+            (each.engine, each.inside, each.rule): (each, cost)
+            for placement in placements
+            for each, cost in zip(placement.candidates, placement.costs, strict=True)
+        }
+        known = [
+            costs[region["engine"], index_set(n["index"] for n in region["nodes"]), region["rule"]]
+            for plan in plans
+            for region in plan["regions"]
+        ]
+        candidates = list(dict.fromkeys(each for each, cost in known if cost.source == MEASURED))
+        runs = self.costs.turns(candidates)
+        if any(cost.source == PROFILED for _, cost in known):
+            self.progress("compile own code alone")
+            module, inputs = self.source.module, self.settings.inputs
+            runs[PROFILED] = own_turn(module, self.graph, self.options, inputs)
+        return _Turns(candidates, runs)
+
+    def note(self, turns: _Turns, taken: Mapping[str, Sequence[float]]) -> None:
+        """Notes what parts took in their turns, in the place of what was known."""
+        self.costs.note_turns(turns.candidates, taken)
+        if PROFILED in taken:
+            inputs = self.settings.inputs
+            note_own_turns(self.graph, self.options, self.database, taken[PROFILED], inputs)
+
+
 def find_placement(
     source: Source,
     engines: Engines,
     options: CompileOptions,
     settings: Settings | None = None,
     progress: Progress = silent,
+    beside: MorePlans = lambda placement: {},
 ) -> Placed:
     """
-    Places a program, which is prepared in place.
+    Places a program, which is prepared in place. Plans `beside` those that are best run whole as well, and may ship.
 
     Raises DiagnosticException for what a user can mend.
     """
     settings = settings or Settings()
     graph = source.prepared(options, progress)
-    machine = Machine.here(options.threads)
-    placement, priority, measured = _searched(
-        source, graph, engines, options, settings, machine, progress
-    )
-    if settings.is_confirmed:
-        placement = of_what_ran(placement)
-    plans, left_out = plans_to_try(placement, engines, machine, priority)
-    whole = WholeRuns(graph, source.module, engines, options, settings.inputs)
-    if settings.refine_seconds > 0:
-        better = refined(placement, whole, engines, machine, settings.refine_seconds, progress)
-        plans |= {} if better is None else {"refined": better}
-    plans |= plans_at_once(placement, plans, options.threads)
-    finalists = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
-    if not settings.is_confirmed:
-        plan = plan_data(placement, machine, engines.facts())
-        return Placed(placement, plan, None, left_out, plans, measured)
-    if [handed_over(each) for each in finalists.values()] == [[]]:
-        (only,) = finalists.values()
-        return Placed(placement, _shipped(placement, only), None, left_out, plans, measured)
-    shipped, verdict, excluded = confirmed(
-        whole, finalists, engines, settings.turns, progress, left_out
-    )
+    with _measuring(settings) as executor, opened_database(settings.database) as database:
+        search = _Search(source, graph, engines, options, settings, progress, database, executor)
+        if settings.is_confirmed:
+            return _confirmed(search, beside)
+        placement, priority = search.run()
+        plans, left_out = search.plans(placement, priority)
+        plan = plan_data(placement, search.machine, engines.facts())
+        return Placed(placement, plan, None, left_out, plans, search.measured)
+
+
+def _confirmed(search: _Search, beside: MorePlans) -> Placed:
+    """What whole runs say of the placement that is found, or of the one that is found when parts were measured again."""
+    settings, engines, progress = search.settings, search.engines, search.progress
+    whole = WholeRuns(search.graph, search.source.module, engines, search.options, settings.inputs)
+    ran: tuple[str, Verdict, dict[str, str]] | None = None
+    before: Mapping[str, Mapping[str, Any]] = {}
+    left = settings.remeasures
+    while True:
+        found, priority = search.run()
+        placement = of_what_ran(found)
+        plans, left_out = search.plans(placement, priority, whole)
+        others = beside(placement)
+        plans |= others
+        finalists = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
+        if [handed_over(each) for each in finalists.values()] == [[]]:
+            (only,) = finalists.values()
+            plan = _shipped(placement, only)
+            return Placed(placement, plan, None, left_out, plans, search.measured)
+        if ran is None or not are_same(before, finalists):
+            ran = confirmed(whole, finalists, engines, settings.turns, progress, left_out)
+        shipped, verdict, excluded = ran
+        names = [name for name in verdict.seconds if name not in others]
+        wrong = contradicted(names, finalists, verdict.seconds)
+        if not (wrong and left):
+            break
+        progress(f"measure parts again, as {', '.join(wrong)} took another time than they say")
+        placements = [placement] if priority is None else [placement, priority]
+        # Those of all plans: what a machine does meanwhile slows down all of them, or none.
+        turns = search.turns(placements, [finalists[name] for name in names])
+        ran = confirmed(whole, finalists, engines, settings.turns, progress, left_out, turns.runs)
+        search.note(turns, ran[1].parts)
+        before, left = finalists, left - 1
     plan = _shipped(placement, finalists[shipped])
     plan |= {"shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
-    return Placed(placement, plan, verdict, excluded, plans, measured)
+    return Placed(placement, plan, verdict, excluded, plans, search.measured)
+
+
+def contradicted(
+    names: Iterable[str], plans: Mapping[str, Mapping[str, Any]], seconds: Mapping[str, float]
+) -> list[str]:
+    """Those plans that take another time as a whole than their parts say. Of regions that run at once these say nothing."""
+    return [
+        name
+        for name in names
+        if not plans[name].get(SIDE_BY_SIDE)
+        if abs(plans[name]["seconds"] / seconds[name] - 1) > CONTRADICTED
+    ]
 
 
 def _shipped(placement: Placement, plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,63 +381,6 @@ def _shipped(placement: Placement, plan: Mapping[str, Any]) -> dict[str, Any]:
     bound, seconds = placement.outcome.bound, plan["seconds"]
     gap = 1 - bound / seconds if seconds > bound else 0.0
     return {**plan, "bound": bound, "gap": gap}
-
-
-def _searched(
-    source: Source,
-    graph: Graph,
-    engines: Engines,
-    options: CompileOptions,
-    settings: Settings,
-    machine: Machine,
-    progress: Progress,
-) -> tuple[Placement, Placement | None, int]:
-    """The best plans, the placement of priority order, and how many measurements were made."""
-    described = engines.described()
-    with _measuring(settings) as executor, opened_database(settings.database) as database:
-        progress("profile own code")
-        own = own_costs(source.module, graph, options, database, settings.inputs)
-        recorded = RecordedCosts(database, described, machine, inputs=settings.inputs)
-        costs = MeasuredCosts(
-            database,
-            described,
-            machine,
-            recorded.keys,
-            settings.inputs,
-            executor=executor,
-            sample_seconds=settings.sample_seconds,
-            budget=settings.measure_seconds,
-            progress=progress,
-        )
-        profiled: list[Estimator] = [] if own is None else [own]
-        crossings = Crossings(
-            database,
-            described,
-            machine,
-            executor,
-            # Single engines, which are measured after these, decide what may ship.
-            budget=settings.measure_seconds / 2,
-            progress=progress,
-        )
-        borders = crossings.table()
-        costs.spent += crossings.spent
-        progress("cost priority order")
-        # Before the search, whose guesses follow all that is measured.
-        regions = priority_regions(source.module, graph, engines.backends, options)
-        region_costs = FirstKnown([*profiled, costs]).estimates(regions)
-        models = FittedCosts(lambda: database.measurements(machine))
-        placement = place(
-            graph,
-            # What is profiled adds up; parts of steps are for what other engines leave of these.
-            engines.rules(own_rule() if own is None else Union((StepRule(own.steps), OWN_KERNELS))),
-            FirstKnown([*profiled, costs]),
-            settings.request,
-            borders=borders,
-            usual=FirstKnown([*profiled, recorded, models]),
-            progress=progress,
-        )
-        priority = priority_placement(placement, regions, region_costs)
-    return placement, priority, costs.measured + crossings.measured
 
 
 def placed_model(

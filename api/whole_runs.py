@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import json
 from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any
@@ -15,7 +15,7 @@ from xrelay.analysis.facts.ports import entry_function, ports
 from xrelay.backends.base import Array
 from xrelay.dialects.shapes import leaf_types
 from xrelay.engines import Engines
-from xrelay.finalists import handed_over, planned_model
+from xrelay.finalists import handed_over, handing_over, planned_model
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, Progress
@@ -23,7 +23,7 @@ from xrelay.partitioned import compile_partition
 from xrelay.placement.confirmation import Run, Verdict, confirm
 from xrelay.placement.costs.inputs import inputs_in_turn
 from xrelay.placement.costs.key import Machine
-from xrelay.placement.costs.timing import clock_for, settle, warm_up
+from xrelay.placement.costs.timing import clock_for, one_turn, settle
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.methods import ROTATING, WARM, Inputs
@@ -36,10 +36,6 @@ from xrelay.placement.search.evolution import Evolution, Genes
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.transforms.rules.copying import copied
 
-TURN_SECONDS = 0.05
-"""How long a whole network runs in one turn, at least."""
-WARM_UP_SECONDS = 0.5
-"""How long it runs before, at most."""
 CLOSE = 1e-3
 """How far outputs may be from own code's, of the largest element: whole networks add up roundings."""
 CLOSE_IN_STEPS = 0.25
@@ -68,6 +64,15 @@ class WholeRuns:
         self._close = CLOSE_IN_STEPS if rounds(graph) else CLOSE
         self._expected: Mapping[str, Array] | None = None
         """The outputs of own code alone, or of the interpreter where it has no code."""
+        self._finalists: dict[str, Run] = {}
+
+    def finalist(self, plan: Mapping[str, Any]) -> Run:
+        """As `run`, of a plan that may come again: what runs plans that hand over the same regions is kept."""
+        key = json.dumps(handing_over(plan))
+        found = self._finalists.get(key)
+        if found is None:
+            found = self._finalists[key] = self.run(plan)
+        return found
 
     def run(self, plan: Mapping[str, Any]) -> Run:
         """
@@ -108,9 +113,10 @@ def confirmed(
     turns: int,
     progress: Progress,
     left_out: Mapping[str, str] | None = None,
+    parts: Mapping[str, Run] | None = None,
 ) -> tuple[str, Verdict, dict[str, str]]:
     """
-    Which plan ships, by whole runs in turns, and which were not tried, with the reasons, those that were left out before
+    Which plan ships, by whole runs in turns, also with those of some parts, and which were not tried, with the reasons, those that were left out before
     among them. Where pins or a memory limit leave no engine that runs the model alone, the plan that is best by its parts is
     what others have to beat.
 
@@ -121,7 +127,7 @@ def confirmed(
     for name in sorted(finalists, key=lambda name: name != OWN):
         progress(f"compile {name}")
         try:
-            runs[name] = whole.run(finalists[name])
+            runs[name] = whole.finalist(finalists[name])
         except DiagnosticException as error:
             excluded[name] = str(error).strip().partition("\n")[0]
     if not runs:
@@ -132,7 +138,8 @@ def confirmed(
         first = next(name for name in finalists if name in runs)
         singles = {first: runs[first]}
     progress("run the finalists in turns")
-    verdict = confirm({n: run for n, run in runs.items() if n not in singles}, singles, turns)
+    mixed = {name: run for name, run in runs.items() if name not in singles}
+    verdict = confirm(mixed, singles, turns, parts=parts or {})
     return verdict.shipped, verdict, excluded
 
 
@@ -213,18 +220,6 @@ def farthest(found: Mapping[str, Array], expected: Mapping[str, Array]) -> float
 
 
 def run_of(model: PartitionedModel, given: GivenInputs) -> Run:
-    """Runs a model for one turn, by the clock that parts are measured by; the first runs do not count."""
+    """Runs a model for one turn, by the clock that parts are measured by."""
     clock = clock_for(model.signature.threads)
-
-    def turn() -> float:
-        warm_up(lambda: model.run(given()), clock, WARM_UP_SECONDS)
-        samples: list[float] = []
-        end = time.perf_counter() + TURN_SECONDS
-        while len(samples) < 3 or time.perf_counter() < end:
-            inputs = given()
-            start = clock()
-            model.run(inputs)
-            samples.append(clock() - start)
-        return float(np.median(samples))
-
-    return turn
+    return lambda: one_turn(model.run, given, clock)

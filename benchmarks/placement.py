@@ -7,7 +7,8 @@ Each row has, in milliseconds: own code, each engine alone, priority order (`bac
 borders (Collage's rule), and the best plan; which of them ships; the upper 95 % limit of its ratio to the best single
 engine; what was predicted of it, and by how much predictions of all plans are wrong in the median and at worst; the bound, and
 the gap to it; how many times as fast as the best single engine a plan may be by that bound, and what ships is; the seconds of
-the first search, with measurements, and of a second one, which finds all in the database. All run in turns in one process.
+the first search, with measurements, and of a second one, which finds all in the database. All run in turns in one process, and parts
+that whole runs contradict are measured again.
 """
 
 import argparse
@@ -17,11 +18,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 from platformdirs import user_cache_dir
-from xdsl.utils.exceptions import DiagnosticException
 
 from benchmarks.kept import ROWS_HELP, KeptRows, WrongRows
 from benchmarks.machine import MachineDescription, describe_machine
@@ -30,21 +30,18 @@ from benchmarks.report import machine_lines
 from benchmarks.suite import LIGHT, MODELS, BenchmarkModel, Quantized
 from benchmarks.suite import NETWORKS as FLOATS
 from xrelay.engines import Engines
-from xrelay.finalists import distinct_plans, planned_model
+from xrelay.finalists import distinct_plans
 from xrelay.options import CompileOptions
-from xrelay.placement.confirmation import LEVEL, passing, take_turns, upper_limit
 from xrelay.placement.costs.borders import NoBorders
 from xrelay.placement.costs.key import Machine
+from xrelay.placement.errors import PlacementError
 from xrelay.placement.methods import WARM, Inputs
 from xrelay.placement.placing import Placement, Request, problem_of, run_costs
 from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data
 from xrelay.placement.rules.candidate import OWN
 from xrelay.placement.search.exact import exact
 from xrelay.placing import Settings, find_placement
-from xrelay.priority import compile_partitioned
-from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.sources import Source
-from xrelay.whole_runs import example_inputs, run_of
 
 ENGINES = ("onnxruntime", "openvino")
 ISOLATED = "isolated sums"
@@ -67,6 +64,7 @@ NETWORKS: dict[str, BenchmarkModel] = {
 }
 """By name, in the order of the page."""
 TURNS = 12
+REMEASURES = 4
 CACHE = Path(user_cache_dir("xrelay", appauthor=False)) / "benchmarks"
 
 
@@ -92,6 +90,8 @@ class Row:
     again: float
     measured: int
     measured_again: int
+    remeasured: int
+    """How many parts were measured once more, as whole runs contradicted their costs."""
 
     @property
     def allowed(self) -> float:
@@ -138,88 +138,67 @@ def run_network(
     names: Sequence[str] = ENGINES,
     inputs: Inputs = WARM,
 ) -> Row:
-    """Places a network and runs all plans in turns."""
+    """
+    Places a network twice, and once more with whole runs.
+
+    Raises PlacementError when there is nothing to compare own code with.
+    """
     options, engines = CompileOptions(threads), Engines.of(names)
     settings = Settings(Request(), database, inputs=inputs, is_confirmed=False)
     start = time.perf_counter()
-    placed = find_placement(Source.read(path), engines, options, settings)
+    first = find_placement(Source.read(path), engines, options, settings)
     search = time.perf_counter() - start
     start = time.perf_counter()
     second = find_placement(Source.read(path), engines, options, settings)
     again = time.perf_counter() - start
     machine, facts = Machine.here(threads), engines.facts()
-    plans = dict(placed.plans)
-    plans[ISOLATED] = plan_data(isolated(placed.placement), machine, facts)
-    samples = runs_of(path, plans, engines, options, inputs)
-    seconds = {each: float(np.median(taken)) for each, taken in samples.items()}
-    best = min((each for each in facts if each in seconds), key=seconds.__getitem__)
-    mixed = [each for each in placed.plans if each in samples and each not in facts]
-    passed, _ = passing(samples, mixed, best, LEVEL)
-    shipped = min(passed, key=seconds.__getitem__, default=best)
-    for each, taken in sorted(seconds.items()):
-        told = f", predicted {1e3 * plans[each]['seconds']:.3f}" if each in placed.plans else ""
+    settings = replace(settings, is_confirmed=True, turns=TURNS, remeasures=REMEASURES)
+    placed = find_placement(
+        *(Source.read(path), engines, options, settings),
+        beside=lambda found: {ISOLATED: plan_data(isolated(found), machine, facts)},
+    )
+    verdict, outcome = placed.verdict, placed.placement.outcome
+    if verdict is None:
+        raise PlacementError(f"{', '.join(names)} run nothing of {name}, expected engines that do")
+    for reason in placed.excluded.items():
+        print("{} is left out: {}".format(*reason), file=sys.stderr)
+    firsts = distinct_plans(placed.plans)
+    # Sums without borders are no prediction, nor are those of regions that run at once.
+    predicted = {
+        each: placed.plans[each]["seconds"]
+        for each in verdict.seconds
+        if each != ISOLATED and not placed.plans[each].get(SIDE_BY_SIDE)
+    }
+    for each, taken in sorted(verdict.seconds.items()):
+        told = f", predicted {1e3 * predicted[each]:.3f}" if each in predicted else ""
         print(f"{name}, {each}: {1e3 * taken:.3f} ms{told}", file=sys.stderr)
-    outcome = placed.placement.outcome
     return Row(
         name,
         threads,
-        seconds,
-        # Sums without borders are no prediction, nor are those of regions that run at once.
-        {
-            each: plans[each]["seconds"]
-            for each in seconds
-            if each in placed.plans and not plans[each].get(SIDE_BY_SIDE)
-        },
+        {each: verdict.seconds[same] for each, same in firsts.items() if same in verdict.seconds},
+        predicted,
         list(facts),
-        shipped,
-        1.0 if shipped == best else upper_limit(samples[shipped], samples[best], LEVEL),
+        verdict.shipped,
+        verdict.limits.get(verdict.shipped, 1.0),
         outcome.bound,
         outcome.gap,
         search,
         again,
-        placed.measured,
+        first.measured,
         second.measured,
+        placed.measured,
     )
-
-
-def runs_of(
-    path: Path,
-    plans: Mapping[str, Mapping[str, Any]],
-    engines: Engines,
-    options: CompileOptions,
-    inputs: Inputs,
-) -> dict[str, list[float]]:
-    """The seconds of each plan in each turn, and those of priority order. Plans that are equal run once."""
-    firsts = distinct_plans(plans)
-    models: dict[str, PartitionedModel] = {}
-    for name in dict.fromkeys(firsts.values()):
-        try:
-            models[name] = planned(path, plans[name], engines, options)
-        except DiagnosticException as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
-    if "priority" not in firsts:
-        models["priority"] = compile_partitioned(path, None, options, engines.given)
-    given = example_inputs(next(iter(models.values())), inputs)
-    samples = take_turns({each: run_of(model, given) for each, model in models.items()}, TURNS)
-    return samples | {name: samples[first] for name, first in firsts.items() if first in samples}
-
-
-def planned(
-    path: Path, plan: Mapping[str, Any], engines: Engines, options: CompileOptions
-) -> PartitionedModel:
-    """A network whose regions a plan says."""
-    source = Source.read(path)
-    graph = source.prepared(options)
-    return planned_model(source.module, plan, engines, options, graph.origin)
 
 
 LEGEND = """
 Milliseconds are medians of whole runs in turns, in one process: with one thread of the processor's time, otherwise of the clock.
 *priority* is `backends=[…]`; *isolated sums* the plan that is best without borders, as Collage has it; *plan 1* the best plan. *ships* says what
-is used; *limit* is the upper 95 % limit of its ratio to the best single engine. *predicted* is what the parts say of what ships; *error* and
-*worst* are how far the predictions of all plans are from the measurements, in the median and at most. No plan costs less than *bound* for all
+is used; *limit* is the upper limit of its ratio to the best single engine, at a level of 5 % or less. *predicted* is what the parts say of what ships;
+*error* and *worst* are how far the predictions of all plans that run are from the measurements, in the median and at most. Parts that whole runs
+contradict by more than 10 % are measured again, up to 4 times (`--remeasure 4`). No plan costs less than *bound* for all
 that is known of the parts, *gap* is what the search left open, *allowed* how many times as fast as the best single engine a plan may be by
-that bound, and *reached* what ships is. *search* is with measurements, *again* with all of them in the database; *measured* counts both.
+that bound, and *reached* what ships is. *search* is with measurements, *again* with all of them in the database, both without whole runs; *measured*
+counts what these two measured, and what was measured again.
 """
 
 
@@ -260,7 +239,7 @@ def table(rows: Sequence[Row]) -> str:
         cells += [f"{1e3 * row.bound:.3f}", f"{100 * row.gap:.1f} %"]
         cells += [f"{row.allowed:.3f}", f"{row.reached:.3f}"]
         cells += [f"{row.search:.1f} s", f"{row.again:.1f} s"]
-        cells.append(f"{row.measured}, then {row.measured_again}")
+        cells.append(f"{row.measured}, {row.measured_again}, {row.remeasured}")
         lines.append(" | ".join(cells))
     return "".join(f"| {line} |\n" for line in lines)
 

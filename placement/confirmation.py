@@ -33,6 +33,8 @@ class Verdict:
     """The median of each."""
     limits: Mapping[str, float]
     """The one-sided upper limit of the ratio of each mixed plan to the best single engine."""
+    parts: Mapping[str, Sequence[float]]
+    """What parts took in each turn."""
 
 
 def take_turns(runs: Mapping[str, Run], turns: int, seed: int = 0) -> dict[str, list[float]]:
@@ -72,10 +74,17 @@ def passing(
 
 
 def confirm(
-    mixed: Mapping[str, Run], singles: Mapping[str, Run], turns: int = TURNS, rounds: int = ROUNDS
+    mixed: Mapping[str, Run],
+    singles: Mapping[str, Run],
+    turns: int = TURNS,
+    rounds: int = ROUNDS,
+    parts: Mapping[str, Run] = {},
 ) -> Verdict:
-    """What to ship: the fastest mixed plan that is proven to be faster than the best single engine, or that engine."""
-    every = {**singles, **mixed}
+    """
+    What to ship: the fastest mixed plan that is proven to be faster than the best single engine, or that engine. Parts of plans
+    have their turns as well.
+    """
+    every = {**singles, **mixed, **parts}
     level = LEVEL / rounds
     samples: dict[str, list[float]] = {}
     passed: list[str] = []
@@ -92,6 +101,7 @@ def confirm(
         ]
         if passed or not undecided:
             break
+    taken = {name: samples.pop(name) for name in parts}
     medians = {name: float(np.median(each)) for name, each in samples.items()}
     shipped = min(passed, key=lambda name: (medians[name], name), default=best)
-    return Verdict(shipped, best, medians, limits)
+    return Verdict(shipped, best, medians, limits, taken)

@@ -18,7 +18,7 @@ from xrelay.placement.placing import Request
 from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.placement.search.exact import pareto
 from xrelay.placement.search.problem import Outcome
-from xrelay.placing import Placed, Settings, find_placement
+from xrelay.placing import MOST_REMEASURES, Placed, Settings, find_placement
 from xrelay.runtime.arguments import check_seconds, number_argument
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.support import MAX_THREADS
@@ -76,8 +76,12 @@ def settings_of(args: argparse.Namespace) -> Settings:
     check_seconds("--seconds", args.seconds, PlacementError, positive=True)
     check_seconds("--measure-seconds", args.measure_seconds, PlacementError)
     check_seconds("--refine", args.refine, PlacementError, finite=True)
-    if args.refine and args.no_confirm:
-        raise PlacementError("--refine goes with whole runs in the end, so without --no-confirm")
+    number_argument("--remeasure", args.remeasure, 0, MOST_REMEASURES, PlacementError)
+    for option, value in (("--refine", args.refine), ("--remeasure", args.remeasure)):
+        if value and args.no_confirm:
+            raise PlacementError(
+                f"{option} goes with whole runs in the end, so without --no-confirm"
+            )
     if args.program is not None and Path(args.program).suffix != ".mlir":
         raise PlacementError(f"--program is '{args.program}', expected a .mlir file")
     pins = parse_pins(args.pin)
@@ -89,6 +93,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
         inputs=args.inputs,
         refine_seconds=args.refine,
         is_confirmed=not args.no_confirm,
+        remeasures=args.remeasure,
     )
 
 

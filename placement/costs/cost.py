@@ -52,6 +52,8 @@ class Cost:
 
 MODEL = "model"
 """The source of costs that a model says."""
+MEASURED = "measured"
+"""The source of costs that were measured, each by itself."""
 UNKNOWN = Cost()
 FREE = Cost(0.0, "host")
 """What needs no kernel costs nothing."""

@@ -36,7 +36,7 @@ from xrelay.interpreters.constants import constant_op, dense_attribute
 from xrelay.placement.costs.database import Failure, Measurement, Record
 from xrelay.placement.costs.inputs import inputs_in_turn, numbers
 from xrelay.placement.costs.key import Machine
-from xrelay.placement.costs.timing import clock_for, machine_load, measure
+from xrelay.placement.costs.timing import clock_for, machine_load, measure, one_turn, settle
 from xrelay.placement.errors import PlacementError
 
 EngineMaker = Callable[[], Backend]
@@ -76,6 +76,25 @@ class WrongMachine(PlacementError):
     """A worker runs on another machine than the one asked for."""
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A part that is compiled, and its inputs."""
+
+    run: Callable[[list[Array]], object]
+    given: Callable[[], list[Array]]
+    work: tuple[float, float]
+    """Its arithmetic, and the bytes that go in and out."""
+
+    @staticmethod
+    def of(job: Job, function: func.FuncOp) -> "Prepared":
+        """Raises what the engine raises."""
+        options = RegionOptions(job.machine.threads, filled(job.onnx))
+        region = compile_region(job.engine(), function, options)
+        outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
+        given = inputs_in_turn(region_inputs(function), job.rotating)
+        return Prepared(lambda inputs: region(inputs, outputs), given, work_of(function))
+
+
 def run_job(job: Job) -> Record:
     """
     Measures. What the engine raises is a failure of the candidate.
@@ -88,21 +107,37 @@ def run_job(job: Job) -> Record:
     return noted(lambda: _measured(job, function))
 
 
+_in_turns: dict[Job, Prepared] = {}
+"""What this process keeps of parts that have turns."""
+
+
+def run_turn(job: Job) -> Record:
+    """
+    Measures for one turn. What was compiled for it is kept for its next turn, until something is measured that has none.
+
+    Raises WrongMachine on a machine that the job is not for.
+    """
+    require_here(job.machine)
+
+    def measured() -> Measurement:
+        found = _in_turns.get(job)
+        if found is None:
+            function = parsed(job.function, with_constants=job.onnx is None)
+            found = _in_turns[job] = Prepared.of(job, function)
+        settle()
+        taken = one_turn(found.run, found.given, clock_for(job.machine.threads), job.seconds)
+        return Measurement(taken, taken, taken, 1, machine_load(), *found.work)
+
+    return noted(measured)
+
+
 def _measured(job: Job, function: func.FuncOp) -> Measurement:
-    options = RegionOptions(job.machine.threads, filled(job.onnx))
-    region = compile_region(job.engine(), function, options)
-    given = inputs_in_turn(region_inputs(function), job.rotating)
-    outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
+    _in_turns.clear()
+    made = Prepared.of(job, function)
     clock = clock_for(job.machine.threads)
-    timing = measure(lambda: region(given(), outputs), job.seconds, clock, job.windows)
-    return Measurement(
-        timing.median,
-        timing.low,
-        timing.high,
-        timing.samples,
-        machine_load(),
-        *work_of(function),
-    )
+    timing = measure(lambda: made.run(made.given()), job.seconds, clock, job.windows)
+    load = machine_load()
+    return Measurement(timing.median, timing.low, timing.high, timing.samples, load, *made.work)
 
 
 def noted(measured: Callable[[], Measurement]) -> Record:

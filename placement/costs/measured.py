@@ -9,23 +9,27 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import isfinite, nan
 
 from xdsl.dialects import func
 from xdsl.ir import BlockArgument
 
 from xrelay.backends.onnx_original import OnnxPart
-from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator, invalid
-from xrelay.placement.costs.database import Database, Failure, Record
-from xrelay.placement.costs.job import EngineMaker, Job, WrongMachine, run_job, text_of
+from xrelay.placement.costs.cost import FREE, MEASURED, UNKNOWN, Cost, Estimator, invalid
+from xrelay.placement.costs.database import Database, Failure, Measurement, Record
+from xrelay.placement.costs.job import EngineMaker, Job, WrongMachine, run_job, run_turn, text_of
 from xrelay.placement.costs.key import Key, Machine
-from xrelay.placement.costs.timing import WHOLE_WINDOWS
+from xrelay.placement.costs.timing import TURN_SECONDS, WHOLE_WINDOWS, interval, machine_load
 from xrelay.placement.costs.workers import WorkerLost
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.extraction import extract
 from xrelay.placement.graph.onnx_parts import onnx_part
 from xrelay.placement.methods import ROTATING, WARM, Inputs
 from xrelay.placement.rules.candidate import HOST, Candidate
+
+TURNS_SECONDS = 0.5
+"""How long all parts that have turns run in one of them, at least, where they are many."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +115,8 @@ def cost_of(record: Record | None) -> Cost:
     if record is None:
         return UNKNOWN
     if isinstance(record, Failure):
-        return invalid(record.reason, "measured")
-    return Cost(record.seconds, "measured")
+        return invalid(record.reason, MEASURED)
+    return Cost(record.seconds, MEASURED)
 
 
 @dataclass
@@ -141,6 +145,68 @@ class MeasuredCosts(RecordedCosts):
             self.measure(wanted, found)
         return [FREE if key is None else cost_of(found.get(key.text)) for key in keys]
 
+    def job(self, candidate: Candidate) -> Job:
+        """The measurement of a candidate."""
+        part = self.extracted(candidate)
+        original = part.original
+        return Job(
+            text_of(part.function),
+            self.engines[candidate.engine].maker,
+            self.machine,
+            self.sample_seconds,
+            None if original is None else original.model(weights=False).SerializeToString(),
+            part.rotating,
+            WHOLE_WINDOWS if _is_most(candidate) else 1,
+        )
+
+    def turns(self, candidates: Sequence[Candidate]) -> dict[str, Callable[[], float]]:
+        """
+        What measures candidates that were measured before for one turn, by their keys. What fails is NaN from then on.
+        """
+        keys = {key.text: each for each in candidates if (key := self.key(each)) is not None}
+        seconds = min(TURN_SECONDS, TURNS_SECONDS / max(1, len(keys)))
+
+        def turn_of(job: Job) -> Callable[[], float]:
+            failed = False
+
+            def turn() -> float:
+                nonlocal failed
+                if not failed:
+                    record = record_of(self.executor.submit(run_turn, job), None)
+                    if isinstance(record, Measurement):
+                        return record.seconds
+                    failed = True
+                return nan
+
+            return turn
+
+        return {
+            text: turn_of(replace(self.job(each), seconds=seconds)) for text, each in keys.items()
+        }
+
+    def note_turns(
+        self, candidates: Sequence[Candidate], taken: Mapping[str, Sequence[float]]
+    ) -> None:
+        """Notes what candidates took in their turns, by their keys, in the place of what was known."""
+        pairs = [(key, each) for each in candidates if (key := self.key(each)) is not None]
+        known = self.database.find(key for key, _ in pairs)
+        found: dict[str, tuple[Key, str, Record]] = {}
+        for key, each in pairs:
+            record, samples = known.get(key.text), taken.get(key.text, ())
+            if isinstance(record, Measurement) and samples and all(map(isfinite, samples)):
+                timing = interval(samples)
+                told = replace(
+                    record,
+                    seconds=timing.median,
+                    low=timing.low,
+                    high=timing.high,
+                    samples=timing.samples,
+                    load=machine_load(),
+                )
+                found[key.text] = key, each.part.label, told
+        self.measured += len(found)
+        self.database.add_all(found.values())
+
     def measure(
         self, wanted: Mapping[str, tuple[Key, Candidate]], found: dict[str, Record]
     ) -> None:
@@ -149,18 +215,7 @@ class MeasuredCosts(RecordedCosts):
         end = start + self.budget - self.spent
         pending: dict[str, Future[Record]] = {}
         for text, (_, candidate) in wanted.items():
-            part = self.extracted(candidate)
-            original = part.original
-            job = Job(
-                text_of(part.function),
-                self.engines[candidate.engine].maker,
-                self.machine,
-                self.sample_seconds,
-                None if original is None else original.model(weights=False).SerializeToString(),
-                part.rotating,
-                WHOLE_WINDOWS if _is_most(candidate) else 1,
-            )
-            pending[text] = self.executor.submit(run_job, job)
+            pending[text] = self.executor.submit(run_job, self.job(candidate))
         for number, (text, future) in enumerate(pending.items()):
             key, candidate = wanted[text]
             self.progress(f"measure {number + 1} of {len(pending)}: {candidate.part.label[:60]}")

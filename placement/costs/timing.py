@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,6 +31,12 @@ PAUSE_SECONDS = 0.2
 """Between windows of sampling."""
 LONG_SECONDS = 1.0
 """Of sampling that is long enough without further windows."""
+TURN_SECONDS = 0.05
+"""How long something runs in one turn, at least."""
+TURN_WARM_UP_SECONDS = 0.5
+"""How long it runs before, at most."""
+
+_Given = TypeVar("_Given")
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,24 @@ def _window(
         if found.high - found.low <= NARROW * found.median and len(samples) > LEAST_SAMPLES:
             break
     return found
+
+
+def one_turn(
+    run: Callable[[_Given], object],
+    given: Callable[[], _Given],
+    clock: Callable[[], float],
+    seconds: float = TURN_SECONDS,
+) -> float:
+    """The median of some runs in a turn; the first ones do not count, nor does what gives a run its inputs."""
+    warm_up(lambda: run(given()), clock, TURN_WARM_UP_SECONDS)
+    samples: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(samples) < 3 or time.perf_counter() < end:
+        inputs = given()
+        start = clock()
+        run(inputs)
+        samples.append(clock() - start)
+    return float(np.median(samples))
 
 
 def machine_load() -> float:

@@ -302,6 +302,43 @@ def test_loops_whose_condition_stays_true(condition: str) -> None:
     assert len({each.conditions for each in compiled.specialisations} - {None}) == 1
 
 
+@pytest.mark.parametrize(
+    ("condition", "first", "order"),
+    [
+        ("e = Add (i, one) d = Less (e, count)", "zero", 1),
+        ("e = Add (j, one) d = Less (e, count)", "zero", 1),
+        ("e = Add (j, one) f = GreaterOrEqual (e, count) g = Not (f) d = And (c, g)", "zero", 1),
+        ("e = Add (i, one) d = Greater (count, e)", "last", -1),
+    ],
+)
+def test_loops_that_end_by_a_length(condition: str, first: str, order: int) -> None:
+    """As exported `while i < len(x)` has it: one program, which makes as many rounds as the condition says."""
+    step = "Add (j, one)" if order == 1 else "Sub (j, one)"
+    model = model_of(
+        f"""rows (float[n, 3] x) => (float[m, 3] y, int64 k) {{
+            zero = Constant <value_int = 0> ()
+            one = Constant <value_int = 1> ()
+            shape = Shape (x)
+            count = Gather (shape, zero)
+            last = Sub (count, one)
+            begins = Less (zero, count)
+            k, y = Loop (, begins, {first}) <body = round (int64 i, bool c, int64 j) => (bool d, int64 next, float[3] row) {{
+                {condition}
+                next = {step}
+                part = Gather (x, j)
+                row = Neg (part)
+            }}>
+        }}"""
+    )
+    compiled = xrelay.compile(model, cache=False)
+    for rows in (5, 6, 1, 40):
+        x = np.random.default_rng(rows).standard_normal((rows, 3)).astype(np.float32)
+        found = compiled.run({"x": x})
+        np.testing.assert_array_equal(found["y"], -x[::order])
+        assert found["k"] == (rows if order == 1 else -1)
+    assert len({each.conditions for each in compiled.specialisations} - {None}) == 1
+
+
 @pytest.mark.parametrize("condition", ["d = Not (c)", "d = And (c, no)", "d = Identity (other)"])
 def test_loops_that_may_end_before(condition: str) -> None:
     model = model_of(

@@ -340,7 +340,7 @@ class Runs:
     def __init__(self, seconds: Mapping[str, float]):
         self.seconds = seconds
 
-    def run(self, plan: Mapping[str, Any]) -> Callable[[], float]:
+    def finalist(self, plan: Mapping[str, Any]) -> Callable[[], float]:
         found = self.seconds.get(plan["name"])
         if found is None:
             raise PlacementError(f"it cannot run {plan['name']}\nat all")
@@ -352,8 +352,11 @@ def test_plans_that_are_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     compared: list[tuple[list[str], list[str], int]] = []
 
-    def confirm(plans: Mapping[str, Any], singles: Mapping[str, Any], turns: int) -> Any:
+    def confirm(
+        plans: Mapping[str, Any], singles: Mapping[str, Any], turns: int, parts: Mapping[str, Any]
+    ) -> Any:
         compared.append((list(plans), list(singles), turns))
+        assert not parts
         return SimpleNamespace(shipped="plan 1")
 
     monkeypatch.setattr(whole_runs, "confirm", confirm)

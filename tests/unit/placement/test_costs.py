@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import closing
 from dataclasses import replace
-from math import inf, nan
+from math import inf, isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from xrelay.placement.costs.cost import (
     invalid,
 )
 from xrelay.placement.costs.database import BORDER, SCHEMA, Database, Failure, Measurement, Step
-from xrelay.placement.costs.job import ByName, WrongMachine, parsed, text_of, work_of
+from xrelay.placement.costs.job import ByName, WrongMachine, parsed, run_turn, text_of, work_of
 from xrelay.placement.costs.key import Key, Machine, engine_version
 from xrelay.placement.costs.measured import Engine, MeasuredCosts, RecordedCosts
 from xrelay.placement.costs.model import EngineModel, FittedCosts, ModelCosts, fitted
@@ -398,6 +398,59 @@ def test_measured_once(tmp_path: Path) -> None:
     assert [each.source for each in rotating.estimates([candidate("a")])] == ["measured"]
     assert executor.count == 3, "the input of the model is another one in each run"
     assert rotating.estimates([candidate("c")]) == [found[1]] and executor.count == 3
+
+
+def test_turns_take_the_place_of_what_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part is compiled once for all of its turns; what is measured by itself ends that."""
+    executor = Inline()
+    costs = measured(tmp_path, executor)
+    part_, other = candidate("a"), candidate("b")
+    costs.estimates([part_, other])
+    kept: dict[Any, Any] = {}
+    monkeypatch.setattr("xrelay.placement.costs.job._in_turns", kept)
+    turns = costs.turns([part_, candidate("c"), other, candidate("a", HOST)])
+    assert len(turns) == 2, "equal parts are one"
+    taken = {key: [turn(), turn(), turn()] for key, turn in turns.items()}
+    assert len(kept) == 2 and all(0 < s < 1 for each in taken.values() for s in each)
+    first, second = list(kept.values())
+    for turn in turns.values():
+        turn()
+    assert list(kept.values()) == [first, second] and first is not second
+    seconds = costs.estimates([part_])
+    costs.note_turns([part_, candidate("c")], {**taken, "another key": [1.0]})
+    assert costs.measured == 3
+    key = costs.key(part_)
+    assert key is not None
+    (record,) = costs.database.find([key]).values()
+    assert isinstance(record, Measurement)
+    assert (record.seconds, record.samples) == (sorted(taken[key.text])[1], 3)
+    assert costs.estimates([part_]) == [Cost(record.seconds, "measured")] != seconds
+    costs.estimates([candidate("a b")])
+    assert not kept
+
+
+def test_parts_that_fail_in_a_turn_keep_what_was_measured(tmp_path: Path) -> None:
+    """They are asked for no other turn."""
+
+    class Lost(Inline):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            if fn is not run_turn:
+                return super().submit(fn, *args, **kwargs)
+            self.count += 100
+            future: Future[Any] = Future()
+            future.set_exception(WorkerLost("it crashes"))
+            return future
+
+    executor = Lost()
+    costs = measured(tmp_path, executor)
+    before = costs.estimates([candidate("a")])
+    turns = costs.turns([candidate("a")])
+    taken = {key: [turn(), turn()] for key, turn in turns.items()}
+    assert executor.count == 101 and all(isnan(s) for each in taken.values() for s in each)
+    costs.note_turns([candidate("a")], taken)
+    assert costs.estimates([candidate("a")]) == before and costs.measured == 1
 
 
 def test_failures_are_kept_with_their_reasons(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -22,18 +23,18 @@ from xrelay.own_costs import own_costs
 from xrelay.placement.costs.borders import BorderTable
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.crossings import Crossings
-from xrelay.placement.costs.database import Database
+from xrelay.placement.costs.database import Database, Measurement
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import MeasuredCosts
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.methods import ROTATING, WARM, Inputs
-from xrelay.placement.placing import Request, place
-from xrelay.placement.plan_file import plan_data
+from xrelay.placement.placing import Placement, Request, place, restricted
+from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.defaults import OWN_KERNELS
 from xrelay.placement.search.integer_program import solver
-from xrelay.placing import Settings, find_placement, opened_database
+from xrelay.placing import Settings, contradicted, find_placement, opened_database
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.sources import Source
 from xrelay.tools.cli import main
@@ -114,6 +115,91 @@ def test_confirmed_placement(tmp_path: Path, inputs: Inputs) -> None:
     assert set(wanted) <= set(members(covered))
 
 
+@pytest.mark.slow
+def test_parts_are_measured_in_turns_with_whole_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What took another time than its parts say is searched for again, with what these take beside whole runs."""
+    shown: list[str] = []
+    rounds: list[list[str]] = []
+
+    def contradicted(names: Iterable[str], *rest: object) -> list[str]:
+        rounds.append(list(names))
+        return rounds[-1]
+
+    monkeypatch.setattr("xrelay.placing.contradicted", contradicted)
+    database = Database(tmp_path / "costs.sqlite")
+    settings = Settings(database=database.path, sample_seconds=0.001, turns=3, remeasures=1)
+    source, engines = Source(program(NET)), Engines.of(["numpy"])
+    find_placement(source, engines, CompileOptions(), replace(settings, is_confirmed=False))
+    before = {key: record.seconds for key, record in records_of(database).items()}
+    placed = find_placement(
+        source, engines, CompileOptions(), settings, shown.append, lambda found: {}
+    )
+    assert placed.verdict is not None and len(rounds) == 2
+    assert OWN in rounds[0] and "numpy" in rounds[0]
+    assert sum(each.startswith("measure parts again, as default, numpy") for each in shown) == 1
+    after = records_of(database)
+    again = [key for key, record in after.items() if before[key] != record.seconds]
+    # The test of the winner may have taken twice as many turns.
+    assert placed.measured == len(again) > 0 and {after[key].samples for key in again} <= {3, 6, 12}
+    assert all(after[key].flops >= 0 for key in again)
+    # All is known now, and what is found is what the second search found.
+    second = find_placement(
+        source, engines, CompileOptions(), replace(settings, is_confirmed=False)
+    )
+    assert second.measured == 0
+    assert second.placement.outcome.best == placed.placement.outcome.best
+
+
+def records_of(database: Database) -> dict[str, Measurement]:
+    """The measurements of a database that are of no border, by key."""
+    with closing(sqlite3.connect(database.path)) as connection:
+        rows = connection.execute(
+            "SELECT key, seconds, low, high, samples, load, flops, bytes FROM measurements "
+            "WHERE label <> 'a border'"
+        ).fetchall()
+    return {str(key): Measurement(*rest) for key, *rest in rows}
+
+
+@pytest.mark.slow
+def test_plans_that_are_tried_beside_the_best(tmp_path: Path) -> None:
+    """They run whole as others do; that they take another time than they say is nobody's concern."""
+    source, engines, options = Source(program(NET)), Engines.of(["numpy"]), CompileOptions()
+
+    def plans(found: Placement) -> dict[str, dict[str, Any]]:
+        facts = engines.facts()
+        mine = restricted(found, "numpy")
+        assert mine is not None
+        by_pin = {"nn.dense": "numpy", "exp": OWN}
+        graph, rules = found.graph, engines.rules(OWN_KERNELS)
+        mixed = place(graph, rules, OneSecond(), Request(by_pin))
+        return {
+            "mine": plan_data(mine, Machine.here(1), facts),
+            "mixed": plan_data(mixed, Machine.here(1), facts),
+        }
+
+    settings = Settings(
+        database=tmp_path / "costs.sqlite", sample_seconds=0.001, turns=2, remeasures=1
+    )
+    placed = find_placement(source, engines, options, settings, beside=plans)
+    assert placed.verdict is not None
+    assert "mixed" in placed.verdict.seconds and "mine" not in placed.verdict.seconds
+    assert placed.plans["mixed"]["seconds"] > 1 and placed.plan["seconds"] < 1
+
+
+def test_whole_runs_contradict_by_a_tenth() -> None:
+    plans: dict[str, dict[str, Any]] = {
+        "right": {"seconds": 1.09},
+        "more": {"seconds": 1.11},
+        "less": {"seconds": 0.89},
+        "at once": {"seconds": 2.0, SIDE_BY_SIDE: True},
+        "not asked for": {"seconds": 2.0},
+    }
+    names = list(plans)[:4]
+    assert contradicted(names, plans, dict.fromkeys(plans, 1.0)) == ["more", "less"]
+
+
 class OneSecond(Estimator):
     """Every region takes a second."""
 
@@ -145,6 +231,7 @@ def test_the_command_uses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         ({"workers": 0}, "workers is 0, expected 1 to"),
         ({"turns": 0}, "turns is 0, expected 1 to"),
+        ({"remeasures": -1}, "remeasures is -1, expected 0 to"),
         ({"inputs": "cold"}, "the inputs are 'cold', expected one of warm, rotating"),
         (
             {"sample_seconds": 0.0},

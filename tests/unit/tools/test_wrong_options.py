@@ -49,6 +49,8 @@ WRONG: Sequence[tuple[str, str]] = (
         "--refine is -1.0, expected a finite number of seconds",
     ),
     ("place add.mlir --backend numpy --refine 1 --no-confirm", "--refine goes with whole runs"),
+    ("place add.mlir --backend numpy --remeasure 1 --no-confirm", "--remeasure goes with whole"),
+    ("place add.mlir --backend numpy --remeasure -1", "--remeasure is -1, expected 0 to 100"),
     ("place add.mlir --backend numpy --workers 0", "--workers is 0, expected 1 to 256"),
     ("place add.mlir --backend numpy --workers 257", "--workers is 257, expected 1 to 256"),
     ("place add.mlir --backend numpy --measure-seconds -1", "--measure-seconds is -1.0, expected"),

@@ -4,6 +4,7 @@ importing which branch is taken, or where rounds are few.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from onnx import GraphProto
 from xdsl.dialects import scf
@@ -21,6 +22,7 @@ from xrelay.frontends.onnx.errors import (
     UnknownValue,
     UnsupportedNode,
 )
+from xrelay.frontends.onnx.importer.core.counting import counted_rounds
 from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, scan_parts
 from xrelay.frontends.onnx.importer.core.looping import (
     counted_loop,
@@ -86,7 +88,10 @@ def _regions(
 
 
 def loop(node: Node) -> Sequence[SSAValue]:
-    """Loop: unrolled where rounds are few and known, else by counting, or by testing its condition."""
+    """
+    Loop: unrolled where rounds are few and known, else by counting, where its condition says no more than how many there are, or by
+    testing it.
+    """
     body = node.graph("body")
     adds = len(body.output) > 1 + max(node.input_count - 2, 0)
     asks = not goes_on(body, node.known_around) or (
@@ -97,11 +102,16 @@ def loop(node: Node) -> Sequence[SSAValue]:
     few = rounds is not None and not is_open(rounds) and _few(node, body, rounds)
     if any(not is_tensor_type(node.input(i).type) for i in range(2, node.input_count)):
         return _listed(node, few=few)
-    way = tested_loop if asks or not node.has_input(0) else counted_loop
+    tests = asks or not node.has_input(0)
+    counted = counted_rounds(node) if tests and not node.unrolls else None
+    if counted is not None and (is_open(counted) or not few):
+        return first_possible(node, [partial(counted_loop, rounds=counted), unrolled_loop])
+    if few and rounds is not None:
+        way = tested_loop if tests else counted_loop
+        return first_possible(node, [_copied(unrolled_loop, rounds), way])
+    way = tested_loop if tests else counted_loop
     # How many rows rounds add to a result must be known, which unrolling may find out.
     unrolls = asks and adds or node.unrolls
-    if few and rounds is not None:
-        return first_possible(node, [_copied(unrolled_loop, rounds), way])
     return first_possible(node, [unrolled_loop, way] if unrolls else [way, unrolled_loop])
 
 

@@ -37,21 +37,21 @@ Body = Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
 """The values of a round, by its number and the values that it is given."""
 
 
-def counted_loop(node: Node) -> Sequence[SSAValue]:
-    """Loop whose condition stays true: it makes as many rounds as its input M says."""
+def counted_loop(node: Node, rounds: int | None = None) -> Sequence[SSAValue]:
+    """Loop whose condition stays true: it makes so many rounds, where that is given, or else as its input M says."""
     body = node.graph("body")
-    known = node.known_value(node.input(0))
     initial = [node.input(index) for index in range(2, node.input_count)]
     require_outputs(node, len(body.output), 1 + len(initial))
     going = node.constant(np.array(True))
     added = len(body.output) - 1 - len(initial)
-    if node.has_input(1) and not single(node, 1, "cond"):
-        rounds, end = 0, index(node, 0)
-    elif known is not None:
+    if rounds is None and node.has_input(1) and not single(node, 1, "cond"):
+        rounds = 0
+    elif rounds is None and node.known_value(node.input(0)) is not None:
         rounds = max(single(node, 0, "M"), 0)
+    if rounds is not None:
         end = index(node, rounds)
     else:
-        rounds, end = None, node.add(arith.IndexCastOp(number(node, node.input(0), i64), INDEX))
+        end = node.add(arith.IndexCastOp(number(node, node.input(0), i64), INDEX))
 
     def make(count: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         if rounds is not None:

@@ -250,3 +250,101 @@ def test_axes_of_what_is_joined(shapes: str, axis: int, message: str) -> None:
 def test_conditions_that_stay_true(body: str, found: bool) -> None:
     """That which is given, or a constant, also in bodies that are damaged."""
     assert goes_on(parser.parse_graph(body), lambda name: None) is found
+
+
+def counted(
+    condition: str,
+    *,
+    start: int = 0,
+    most: str = "",
+    first: str = "yes",
+    following: str = "Add(j, three)",
+    what: str = "j",
+) -> ModelProto:
+    """A loop whose condition compares numbers."""
+    numbers = {
+        "one": 1,
+        "two": 2,
+        "three": 3,
+        "seventy": 70,
+        "many": 207,
+        "none": -5,
+        "start": start,
+    }
+    constants = [f"{name} = Constant <value_int = {n}> ()" for name, n in numbers.items()]
+    return model(f"""
+    counted (float[2] x) => (float[2] y, int64 last, float[a, 2] ys) {{
+      {" ".join(constants)}
+      yes = Constant <value = bool {{1}}> ()
+      no = Constant <value = bool {{0}}> ()
+      y, last, ys = Loop <body = body (int64 i, bool go, float[2] h, int64 j) => (bool on, float[2] hn, int64 jn, float[2] out) {{
+          {condition}
+          jn = {following}
+          half = Constant <value_float = 0.5> ()
+          kf = Cast <to = 1> ({what})
+          hh = Mul(h, half)
+          hn = Add(hh, kf)
+          out = Tanh(hn)
+        }}> ({most}, {first}, x, start)
+    }}""")
+
+
+@pytest.mark.parametrize(
+    ("looped", "rounds"),
+    [
+        (counted("k = Add(i, one) on = Less(k, seventy)"), 70),
+        (counted("k = Add(i, one) on = LessOrEqual(k, seventy)"), 71),
+        (counted("on = Greater(seventy, i)"), 71),
+        (counted("k = Add(j, three) on = Less(k, many)"), 69),
+        (counted("k = Add(j, two) on = Less(k, many)"), 70),
+        (counted("k = Mul(i, three) on = GreaterOrEqual(many, k)"), 71),
+        (counted("k = Sub(seventy, i) on = Greater(k, none)"), 76),
+        (counted("on = Greater(j, none)", start=300, following="Sub(j, three)"), 103),
+        (counted("k = Sub(seventy, i) l = Mul(i, two) on = GreaterOrEqual(k, l)"), 25),
+        (counted("k = Add(i, one) l = Less(k, seventy) on = And(go, l)"), 70),
+        (counted("k = GreaterOrEqual(i, seventy) on = Not(k)"), 71),
+        (counted("k = Greater(i, seventy) l = Not(k) m = Not(l) on = Not(m)"), 72),
+        (counted("on = Less(i, seventy)", most="three"), 3),
+        (counted("on = Less(i, seventy)", most="many"), 71),
+        (counted("on = Less(i, none)"), 1),
+        (counted("on = Less(many, i)"), 1),
+        (counted("on = Less(i, seventy)", following="Sub(three, j)", what="i"), 71),
+    ],
+)
+def test_rounds_that_a_condition_counts(looped: ModelProto, rounds: int) -> None:
+    """A condition that compares numbers which grow by the same in each round says how many there are."""
+    x = floats(2)
+    found = by_import(looped, [x])
+    require_equal(found, by_onnxruntime(looped, [x]))
+    assert len(found[2]) == rounds
+    if rounds > 25:
+        assert any(isinstance(op, scf.ForOp) for op in main(import_model(looped)).walk())
+
+
+@pytest.mark.parametrize(
+    ("first", "most"), [("no", ""), ("yes", "none")], ids=["condition", "limit"]
+)
+def test_counted_rounds_that_do_not_begin(first: str, most: str) -> None:
+    looped = counted("on = Less(i, seventy)", first=first, most=most)
+    x = floats(2)
+    found = by_import(looped, [x])
+    np.testing.assert_array_equal(found[0], x)
+    assert found[1] == 0 and found[2].shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "k = Mul(i, i) on = Less(k, seventy)",
+        "k = Mod(i, three) on = Less(k, two)",
+        "k = Cast <to = 6> (i) l = Cast <to = 6> (seventy) on = Less(k, l)",
+        "k = Less(i, seventy) l = Less(i, many) on = Or(k, l)",
+        "k = Less(i, seventy) l = Less(j, many) on = And(k, l)",
+        "on = Less(j, many)",
+    ],
+)
+def test_rounds_that_no_number_counts(condition: str) -> None:
+    """They are found out one after the other, as are those of a number that does not grow by the same."""
+    looped = counted(condition, start=1, following="Mul(j, two)")
+    x = floats(2)
+    require_equal(by_import(looped, [x]), by_onnxruntime(looped, [x]))
