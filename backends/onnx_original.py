@@ -54,14 +54,14 @@ class OnnxPart:
 
     @property
     def text(self) -> str:
-        """What is computed and how, without names and the numbers of weights: equal for equal parts."""
+        """What is computed and how, without names and the numbers of large tensors: equal for equal parts."""
         numbers: dict[str, int] = {}
         given = [*(each.name for each in self.inputs), *self.initializers, *self.known]
         for name in given:
             numbers[name] = len(numbers)
         tensors = self.original.initializers
         lines = [f"{self.original.opsets} {[str(each.tensor) for each in self.inputs]}"]
-        lines += [f"{tensors[n].data_type}{list(tensors[n].dims)}" for n in self.initializers]
+        lines += [_tensor_text(tensors[n], self.original.base_dir) for n in self.initializers]
         lines += [
             f"{array.dtype}{array.shape}{_digest(array.tobytes())}" for array in self.known.values()
         ]
@@ -72,6 +72,8 @@ class OnnxPart:
             attributes = sorted(map(_attribute_text, node.attribute))
             lines.append(f"{node.domain} {node.op_type} {names} {' '.join(attributes)}")
         lines.append(str([numbers[each.name] for each in self.outputs]))
+        functions = self.original.model.functions
+        lines += [_digest(each.SerializeToString(deterministic=True)) for each in functions]
         return "\n".join(lines)
 
     def model(self, *, weights: bool = True) -> ModelProto:
@@ -194,6 +196,18 @@ def _attribute_text(attribute: AttributeProto) -> str:
     if size > LARGE_ATTRIBUTE:
         return f"{attribute.name}:{size}"
     return f"{attribute.name}:{_digest(attribute.SerializeToString(deterministic=True))}"
+
+
+def _tensor_text(tensor: TensorProto, base_dir: Path | None) -> str:
+    """The type of a tensor, and of a small one its elements, of shapes for example."""
+    text = f"{tensor.data_type}{list(tensor.dims)}"
+    if prod(tensor.dims) > SMALL_CONSTANT:
+        return text
+    nameless = TensorProto()
+    nameless.CopyFrom(loaded_tensor(tensor, base_dir))
+    nameless.ClearField("name")
+    nameless.ClearField("doc_string")
+    return f"{text}{_digest(nameless.SerializeToString(deterministic=True))}"
 
 
 def _digest(content: bytes) -> str:

@@ -96,12 +96,16 @@ class Key:
         rotating: tuple[int, ...] = (),
     ) -> "Key":
         """
-        The key of a function. Large constants count by their types only. `form` says how the engine gets it, when that
-        is not as the function.
+        The key of a function. Large constants count by their types only. `form` is what the engine gets instead, when that is
+        not the function: what only the function has, as tuples that nothing computes, does not count then.
         """
-        text = structure(function, all_constants=False)
-        whole = f"{text}\n{form}" if form else text
-        return cls(digest(whole), engine, engine_version, machine, rotating=rotating)
+        return cls(
+            digest(form or structure(function, all_constants=False)),
+            engine,
+            engine_version,
+            machine,
+            rotating=rotating,
+        )
 
     @cached_property
     def details(self) -> str:

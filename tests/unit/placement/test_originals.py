@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, save
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, parser, save
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -340,7 +340,10 @@ def test_scales_are_no_weights() -> None:
 
 
 def test_form_is_part_of_what_is_measured() -> None:
-    """The same function as other nodes is another measurement; names and weights are none of it."""
+    """
+    The same function as other nodes is another measurement, and so are other numbers in small tensors, which may be
+    shapes; names and weights are none of it.
+    """
 
     def text(network: ModelProto, label: str) -> str:
         original = part_of(with_label(candidates(network), label))[1]
@@ -357,12 +360,27 @@ def test_form_is_part_of_what_is_measured() -> None:
         numpy_helper.from_array(np.ones((2, 2, 1, 1), np.float32), "w")
     )
     label = "nn.conv2d+nn.bias_add"
-    assert text(branches(), label) == text(other, label)
+    assert text(branches(), label) != text(other, label)
+    network, other = quantised(), quantised()
+    for each, number in ((network, 1), (other, 2)):
+        (place,) = (i for i, t in enumerate(each.graph.initializer) if t.name == "w")
+        kind = numpy_helper.to_array(each.graph.initializer[place]).dtype
+        numbers = numpy_helper.from_array(np.full((8, 3, 3, 3), number, kind), "w")
+        each.graph.initializer[place].CopyFrom(numbers)
+    label = "qnn.dequantize+nn.conv2d"
+    assert text(network, label) == text(other, label)
     assert text(quantised(), "nn.relu") != text(branches(), "sigmoid")
     plain = quantised()
     del plain.graph.node[4]
     plain.graph.node[4].input[0] = "c"
     assert text(plain, "nn.relu") != text(quantised(), "nn.relu"), "the one has an Identity"
+    one, two = (
+        parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17, "mine" : 1]>
+        network (float[4] x) => (float[4] y) {{ a = mine.f(x) y = Relu(a) }}
+        <domain: "mine", opset_import: ["" : 17]> f (x) => (y) {{ y = {body} }}""")
+        for body in ("Tanh(x)", "Exp(x)")
+    )
+    assert text(one, "tanh+nn.relu") != text(two, "exp+nn.relu"), "functions have bodies"
 
 
 def test_a_region_keeps_its_nodes() -> None:
