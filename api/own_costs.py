@@ -21,7 +21,7 @@ from xrelay.engines import OwnCode
 from xrelay.numbering import number_in, numbered
 from xrelay.options import CompileOptions
 from xrelay.placement.costs.cost import UNKNOWN, Cost, Estimator
-from xrelay.placement.costs.crossings import region_start
+from xrelay.placement.costs.crossings import OTHER_BYTES, region_start
 from xrelay.placement.costs.database import Database, Step
 from xrelay.placement.costs.inputs import inputs_in_turn
 from xrelay.placement.costs.key import Key, Machine, digest
@@ -195,9 +195,10 @@ def _cycle(graph: Graph, steps: Mapping[int, int]) -> list[int]:
 def own_key(graph: Graph, options: CompileOptions, inputs: Inputs) -> Key:
     """What the steps of a network are known by."""
     machine = Machine.here(options.threads)
-    # What decides about the code; and "whole", as the sum is that of a run without a profile.
+    # What decides about the code; "whole", as the sum is that of a run without a profile; and what regions begin with, without
+    # which it is.
     code = f"{options.target} {options.winograd} {options.precision} {options.precision_rules}"
-    what = digest(f"{model_digest(graph)} whole steps {code}")
+    what = digest(f"{model_digest(graph)} whole steps behind {OTHER_BYTES} bytes {code}")
     return Key(what, OWN, machine.project, machine, rotating=_rotating(graph, inputs))
 
 

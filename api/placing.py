@@ -11,15 +11,17 @@ Models placed by measurement: see `xrelay place`, and `placement` of `xrelay.com
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.backends.base import Backend
@@ -35,7 +37,7 @@ from xrelay.finalists import (
 )
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.own_costs import PROFILED, StepRule, note_own_turns, own_costs, own_turn
-from xrelay.placement.confirmation import TURNS, Run, Verdict
+from xrelay.placement.confirmation import TURNS, Run, Verdict, take_turns
 from xrelay.placement.costs.borders import BorderTable
 from xrelay.placement.costs.cost import MEASURED, Estimator, FirstKnown
 from xrelay.placement.costs.crossings import Crossings
@@ -49,7 +51,7 @@ from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set
 from xrelay.placement.methods import WARM, Inputs
 from xrelay.placement.placing import Placement, Request, of_what_ran, place
-from xrelay.placement.plan_file import SIDE_BY_SIDE, plan_data, read_plan
+from xrelay.placement.plan_file import SIDE_BY_SIDE, nested_data, plan_data, read_plan
 from xrelay.placement.rules.candidate import Candidate
 from xrelay.placement.rules.combinators import Union
 from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
@@ -70,6 +72,8 @@ MOST_TURNS = 10_000
 MOST_REMEASURES = 100
 CONTRADICTED = 0.1
 """By so much of what it takes does a whole run contradict the costs of its parts."""
+OWN_PART = "part of own code"
+"""What own code, which was profiled, is called among parts."""
 MorePlans = Callable[[Placement], Mapping[str, Mapping[str, Any]]]
 """Gives plans by name, as JSON has them, of what was found."""
 
@@ -83,7 +87,7 @@ class Settings:
     """Where measurements are kept; by default beside the cache of compiled models."""
     workers: int = 1
     measure_seconds: float = 300.0
-    """How long all measurements may take; those of borders half as long."""
+    """How long all measurements may take, apart from those in turns with whole runs; those of borders half as long."""
     sample_seconds: float = 0.1
     """How long one measurement may take."""
     inputs: Inputs = WARM
@@ -96,8 +100,8 @@ class Settings:
     """How often each finalist has its turn, at first."""
     remeasures: int = 0
     """
-    How often, at most, parts of plans whose whole runs take another time are measured in turns with these, and the search is
-    repeated.
+    How often, at most, parts of plans are measured in turns with whole runs, and the search and its refinement repeated, where
+    these take another time than their parts say.
     """
     executor: Executor | None = None
     """What runs measurements, in the place of worker processes of this machine."""
@@ -113,6 +117,10 @@ class Settings:
         check_seconds("sample_seconds", self.sample_seconds, PlacementError, positive=True)
         check_seconds("measure_seconds", self.measure_seconds, PlacementError)
         check_seconds("refine_seconds", self.refine_seconds, PlacementError, finite=True)
+        if not self.is_confirmed and (self.refine_seconds or self.remeasures):
+            raise PlacementError(
+                "is_confirmed is False, expected True with refine_seconds and remeasures, which go with whole runs"
+            )
 
 
 @dataclass
@@ -170,11 +178,11 @@ class _Turns:
 
     candidates: Sequence[Candidate]
     runs: Mapping[str, Run]
-    """What runs them, by their keys, and own code as a whole, by `PROFILED`."""
+    """What runs them, by `part` and their keys, and own code as a whole, by `OWN_PART`."""
 
 
 @dataclass
-class _Search:
+class _Placing:
     """The search for the placement of a prepared program, which may be repeated, and what it knows."""
 
     source: Source
@@ -272,34 +280,59 @@ class _Search:
             plans |= {} if better is None else {"refined": better}
         return plans | plans_at_once(placement, plans, self.options.threads), left_out
 
+    def wait(self) -> None:
+        """Waits for measurements that had begun when there was no time left for them, which slow down whole runs."""
+        wait([*self.costs.begun, *self.crossings.begun])
+
+    @cached_property
+    def own_turn(self) -> Run:
+        """What runs own code alone."""
+        self.progress("compile own code alone")
+        return own_turn(self.source.module, self.graph, self.options, self.settings.inputs)
+
     def turns(
         self, placements: Sequence[Placement], plans: Collection[Mapping[str, Any]]
     ) -> _Turns:
         """What measures the parts of some plans of placements in turns."""
         costs = {
-            (each.engine, each.inside, each.rule): (each, cost)
+            _region(each.engine, each.rule, each.inside, map(nested_data, each.part.nested)): (
+                each,
+                cost,
+            )
             for placement in placements
             for each, cost in zip(placement.candidates, placement.costs, strict=True)
         }
         known = [
-            costs[region["engine"], index_set(n["index"] for n in region["nodes"]), region["rule"]]
+            costs[
+                _region(
+                    region["engine"],
+                    region["rule"],
+                    index_set(node["index"] for node in region["nodes"]),
+                    region["nested"],
+                )
+            ]
             for plan in plans
             for region in plan["regions"]
         ]
-        candidates = list(dict.fromkeys(each for each, cost in known if cost.source == MEASURED))
-        runs = self.costs.turns(candidates)
+        measured = {each: cost for each, cost in known if cost.source == MEASURED}
+        parts = self.costs.turns(measured)
+        runs = {f"part {key}": run for key, run in parts.items()}
         if any(cost.source == PROFILED for _, cost in known):
-            self.progress("compile own code alone")
-            module, inputs = self.source.module, self.settings.inputs
-            runs[PROFILED] = own_turn(module, self.graph, self.options, inputs)
-        return _Turns(candidates, runs)
+            runs[OWN_PART] = self.own_turn
+        return _Turns(list(measured), runs)
 
     def note(self, turns: _Turns, taken: Mapping[str, Sequence[float]]) -> None:
         """Notes what parts took in their turns, in the place of what was known."""
-        self.costs.note_turns(turns.candidates, taken)
-        if PROFILED in taken:
+        parts = {name.removeprefix("part "): each for name, each in taken.items()}
+        self.costs.note_turns(turns.candidates, parts)
+        if OWN_PART in taken:
             inputs = self.settings.inputs
-            note_own_turns(self.graph, self.options, self.database, taken[PROFILED], inputs)
+            note_own_turns(self.graph, self.options, self.database, taken[OWN_PART], inputs)
+
+
+def _region(engine: str, rule: str, inside: int, nested: Iterable[object]) -> tuple[object, ...]:
+    """What a region of a plan is known by."""
+    return engine, rule, inside, json.dumps(list(nested))
 
 
 def find_placement(
@@ -318,7 +351,7 @@ def find_placement(
     settings = settings or Settings()
     graph = source.prepared(options, progress)
     with _measuring(settings) as executor, opened_database(settings.database) as database:
-        search = _Search(source, graph, engines, options, settings, progress, database, executor)
+        search = _Placing(source, graph, engines, options, settings, progress, database, executor)
         if settings.is_confirmed:
             return _confirmed(search, beside)
         placement, priority = search.run()
@@ -327,7 +360,7 @@ def find_placement(
         return Placed(placement, plan, None, left_out, plans, search.measured)
 
 
-def _confirmed(search: _Search, beside: MorePlans) -> Placed:
+def _confirmed(search: _Placing, beside: MorePlans) -> Placed:
     """What whole runs say of the placement that is found, or of the one that is found when parts were measured again."""
     settings, engines, progress = search.settings, search.engines, search.progress
     whole = WholeRuns(search.graph, search.source.module, engines, search.options, settings.inputs)
@@ -345,6 +378,7 @@ def _confirmed(search: _Search, beside: MorePlans) -> Placed:
             (only,) = finalists.values()
             plan = _shipped(placement, only)
             return Placed(placement, plan, None, left_out, plans, search.measured)
+        search.wait()
         if ran is None or not are_same(before, finalists):
             ran = confirmed(whole, finalists, engines, settings.turns, progress, left_out)
         shipped, verdict, excluded = ran
@@ -352,12 +386,17 @@ def _confirmed(search: _Search, beside: MorePlans) -> Placed:
         wrong = contradicted(names, finalists, verdict.seconds)
         if not (wrong and left):
             break
-        progress(f"measure parts again, as {', '.join(wrong)} took another time than they say")
         placements = [placement] if priority is None else [placement, priority]
         # Those of all plans: what a machine does meanwhile slows down all of them, or none.
         turns = search.turns(placements, [finalists[name] for name in names])
-        ran = confirmed(whole, finalists, engines, settings.turns, progress, left_out, turns.runs)
-        search.note(turns, ran[1].parts)
+        if not turns.runs:
+            break
+        progress(f"measure parts again, as {', '.join(wrong)} took another time than they say")
+        taken = take_turns({**whole.runs, **turns.runs}, settings.turns)
+        search.note(turns, taken)
+        seconds = {name: float(np.median(taken[name])) for name in verdict.seconds}
+        verdict = verdict.with_seconds(seconds)
+        ran = verdict.shipped, verdict, excluded
         before, left = finalists, left - 1
     plan = _shipped(placement, finalists[shipped])
     plan |= {"shipped": shipped, "measured_seconds": verdict.seconds[shipped]}

@@ -64,15 +64,36 @@ class WholeRuns:
         self._close = CLOSE_IN_STEPS if rounds(graph) else CLOSE
         self._expected: Mapping[str, Array] | None = None
         """The outputs of own code alone, or of the interpreter where it has no code."""
-        self._finalists: dict[str, Run] = {}
+        self._finalists: dict[str, Run | str] = {}
+        self.runs: Mapping[str, Run] = {}
+        """What runs the finalists, by name."""
 
-    def finalist(self, plan: Mapping[str, Any]) -> Run:
-        """As `run`, of a plan that may come again: what runs plans that hand over the same regions is kept."""
-        key = json.dumps(handing_over(plan))
-        found = self._finalists.get(key)
-        if found is None:
-            found = self._finalists[key] = self.run(plan)
-        return found
+    def finalists(
+        self, plans: Mapping[str, Mapping[str, Any]], progress: Progress
+    ) -> tuple[dict[str, Run], dict[str, str]]:
+        """
+        What runs each plan, own code first, and the reasons why others cannot run. What runs plans that hand over the same regions
+        is kept for the next time, if they come again then.
+        """
+        before, self._finalists = self._finalists, {}
+        runs: dict[str, Run] = {}
+        excluded: dict[str, str] = {}
+        for name in sorted(plans, key=lambda name: name != OWN):
+            key = json.dumps(handing_over(plans[name]))
+            found = before.get(key)
+            if found is None:
+                progress(f"compile {name}")
+                try:
+                    found = self.run(plans[name])
+                except DiagnosticException as error:
+                    found = str(error).strip().partition("\n")[0]
+            self._finalists[key] = found
+            if isinstance(found, str):
+                excluded[name] = found
+            else:
+                runs[name] = found
+        self.runs = runs
+        return runs, excluded
 
     def run(self, plan: Mapping[str, Any]) -> Run:
         """
@@ -113,23 +134,16 @@ def confirmed(
     turns: int,
     progress: Progress,
     left_out: Mapping[str, str] | None = None,
-    parts: Mapping[str, Run] | None = None,
 ) -> tuple[str, Verdict, dict[str, str]]:
     """
-    Which plan ships, by whole runs in turns, also with those of some parts, and which were not tried, with the reasons, those that were left out before
+    Which plan ships, by whole runs in turns, and which were not tried, with the reasons, those that were left out before
     among them. Where pins or a memory limit leave no engine that runs the model alone, the plan that is best by its parts is
     what others have to beat.
 
     Raises PlacementError when no plan can be run.
     """
-    runs: dict[str, Run] = {}
-    excluded = dict(left_out or {})
-    for name in sorted(finalists, key=lambda name: name != OWN):
-        progress(f"compile {name}")
-        try:
-            runs[name] = whole.finalist(finalists[name])
-        except DiagnosticException as error:
-            excluded[name] = str(error).strip().partition("\n")[0]
+    runs, failed = whole.finalists(finalists, progress)
+    excluded = {**(left_out or {}), **failed}
     if not runs:
         reasons = "".join(f"; {name}: {reason}" for name, reason in excluded.items())
         raise PlacementError(f"no plan can be run whole{reasons}")
@@ -138,8 +152,7 @@ def confirmed(
         first = next(name for name in finalists if name in runs)
         singles = {first: runs[first]}
     progress("run the finalists in turns")
-    mixed = {name: run for name, run in runs.items() if name not in singles}
-    verdict = confirm(mixed, singles, turns, parts=parts or {})
+    verdict = confirm({n: run for n, run in runs.items() if n not in singles}, singles, turns)
     return verdict.shipped, verdict, excluded
 
 

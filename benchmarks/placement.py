@@ -4,8 +4,8 @@ Placement against single engines: a page with a row for each network and number 
     python -m benchmarks.placement [--networks mobilenetv2,resnet50] [--threads 1,2] [--engines A,B] [-o placement.md] [--rows FILE]
 
 Each row has, in milliseconds: own code, each engine alone, priority order (`backends=[…]`), the plan by isolated sums without
-borders (Collage's rule), and the best plan; which of them ships; the upper 95 % limit of its ratio to the best single
-engine; what was predicted of it, and by how much predictions of all plans are wrong in the median and at worst; the bound, and
+borders (Collage's rule), and the best plan; which of them ships; the upper limit of its ratio to the best single
+engine, at a level of 5 % or less; what was predicted of it, and by how much predictions of all plans are wrong in the median and at worst; the bound, and
 the gap to it; how many times as fast as the best single engine a plan may be by that bound, and what ships is; the seconds of
 the first search, with measurements, and of a second one, which finds all in the database. All run in turns in one process, and parts
 that whole runs contradict are measured again.
@@ -82,7 +82,7 @@ class Row:
     """The ways that are one engine alone."""
     shipped: str
     limit: float
-    """The upper 95 % limit of the ratio of what ships to the best single engine."""
+    """The upper limit of the ratio of what ships to the best single engine, at a level of 5 % or less."""
     bound: float
     """No plan costs less, for all that is known of its parts."""
     gap: float

@@ -6,7 +6,7 @@ tried (Holm). A plan that does not pass does not ship.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,8 +33,13 @@ class Verdict:
     """The median of each."""
     limits: Mapping[str, float]
     """The one-sided upper limit of the ratio of each mixed plan to the best single engine."""
-    parts: Mapping[str, Sequence[float]]
-    """What parts took in each turn."""
+
+    def with_seconds(self, seconds: Mapping[str, float]) -> "Verdict":
+        """The verdict by the medians of later runs: of single engines the fastest ships, and what was proven to be faster stays so."""
+        singles = [name for name in seconds if name not in self.limits]
+        best = min(singles, key=lambda name: (seconds[name], name))
+        shipped = self.shipped if self.shipped in self.limits else best
+        return replace(self, shipped=shipped, best_single=best, seconds=seconds)
 
 
 def take_turns(runs: Mapping[str, Run], turns: int, seed: int = 0) -> dict[str, list[float]]:
@@ -74,17 +79,10 @@ def passing(
 
 
 def confirm(
-    mixed: Mapping[str, Run],
-    singles: Mapping[str, Run],
-    turns: int = TURNS,
-    rounds: int = ROUNDS,
-    parts: Mapping[str, Run] = {},
+    mixed: Mapping[str, Run], singles: Mapping[str, Run], turns: int = TURNS, rounds: int = ROUNDS
 ) -> Verdict:
-    """
-    What to ship: the fastest mixed plan that is proven to be faster than the best single engine, or that engine. Parts of plans
-    have their turns as well.
-    """
-    every = {**singles, **mixed, **parts}
+    """What to ship: the fastest mixed plan that is proven to be faster than the best single engine, or that engine."""
+    every = {**singles, **mixed}
     level = LEVEL / rounds
     samples: dict[str, list[float]] = {}
     passed: list[str] = []
@@ -101,7 +99,6 @@ def confirm(
         ]
         if passed or not undecided:
             break
-    taken = {name: samples.pop(name) for name in parts}
     medians = {name: float(np.median(each)) for name, each in samples.items()}
     shipped = min(passed, key=lambda name: (medians[name], name), default=best)
-    return Verdict(shipped, best, medians, limits, taken)
+    return Verdict(shipped, best, medians, limits)

@@ -97,7 +97,7 @@ def plan_data(
             "seconds": costs[each].seconds,
             "source": costs[each].source,
             "nodes": [{"index": i, "op": graph[i].label} for i in members(each.inside)],
-            "nested": [_nested_data(nested) for nested in each.part.nested],
+            "nested": [nested_data(nested) for nested in each.part.nested],
         }
         for each in placement.regions(number)
     ]
@@ -115,11 +115,12 @@ def plan_data(
     }
 
 
-def _nested_data(nested: Nested) -> dict[str, Any]:
+def nested_data(nested: Nested) -> dict[str, Any]:
+    """A part of a region as JSON has it."""
     return {
         "attributes": dict(nested.attributes),
         "nodes": list(members(nested.sub_graph.inside)),
-        "nested": [_nested_data(each) for each in nested.sub_graph.nested],
+        "nested": [nested_data(each) for each in nested.sub_graph.nested],
     }
 
 

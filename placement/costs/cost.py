@@ -53,7 +53,7 @@ class Cost:
 MODEL = "model"
 """The source of costs that a model says."""
 MEASURED = "measured"
-"""The source of costs that were measured, each by itself."""
+"""The source of costs that were measured, each region by itself."""
 UNKNOWN = Cost()
 FREE = Cost(0.0, "host")
 """What needs no kernel costs nothing."""

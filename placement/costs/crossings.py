@@ -30,7 +30,7 @@ from xrelay.placement.costs.database import BORDER, Database, Failure, Measureme
 from xrelay.placement.costs.job import EngineMaker, Job, noted, require_here, run_job, text_of
 from xrelay.placement.costs.key import Key, Machine, digest
 from xrelay.placement.costs.measured import Engine, record_of
-from xrelay.placement.costs.timing import clock_for, machine_load, one_turn
+from xrelay.placement.costs.timing import clock_for, machine_load, one_turn, settle
 from xrelay.placement.rules.candidate import OWN
 from xrelay.runtime.executor import allocated
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, Slot
@@ -117,6 +117,7 @@ def after_much(run: Callable[[], object], seconds: float, clock: Callable[[], fl
     a region has gone through its weights.
     """
     rest = np.ones(OTHER_BYTES, np.uint8)
+    settle()
     return one_turn(lambda _: run(), lambda: rest.view(np.uint64).sum(), clock, seconds)
 
 
@@ -188,6 +189,8 @@ class Crossings:
     """How many measurements were made."""
     spent: float = 0.0
     """How many seconds they have taken."""
+    begun: list[Future[Record]] = field(default_factory=list[Future[Record]])
+    """Measurements that had begun when there was no time left."""
 
     def table(self) -> BorderTable:
         """
@@ -256,7 +259,8 @@ class Crossings:
             left = max(0.0, end - time.monotonic())
             record = record_of(future, None if left == inf else left)
             if record is None:
-                future.cancel()
+                if not future.cancel():
+                    self.begun.append(future)
                 continue
             self.measured += 1
             found[key] = record

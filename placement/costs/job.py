@@ -36,7 +36,14 @@ from xrelay.interpreters.constants import constant_op, dense_attribute
 from xrelay.placement.costs.database import Failure, Measurement, Record
 from xrelay.placement.costs.inputs import inputs_in_turn, numbers
 from xrelay.placement.costs.key import Machine
-from xrelay.placement.costs.timing import clock_for, machine_load, measure, one_turn, settle
+from xrelay.placement.costs.timing import (
+    SAMPLE_SECONDS,
+    clock_for,
+    machine_load,
+    measure,
+    one_turn,
+    settle,
+)
 from xrelay.placement.errors import PlacementError
 
 EngineMaker = Callable[[], Backend]
@@ -107,25 +114,29 @@ def run_job(job: Job) -> Record:
     return noted(lambda: _measured(job, function))
 
 
-_in_turns: dict[Job, Prepared] = {}
-"""What this process keeps of parts that have turns."""
+_in_turns: dict[str, Prepared] = {}
+"""What this process keeps of parts that have turns, by their names."""
 
 
-def run_turn(job: Job) -> Record:
+def run_turn(name: str, job: Job, seconds: float) -> Record:
     """
-    Measures for one turn. What was compiled for it is kept for its next turn, until something is measured that has none.
+    Measures for one turn of so many seconds. What was compiled for it is kept for the next turn of that name, until something is
+    measured that has none.
 
     Raises WrongMachine on a machine that the job is not for.
     """
     require_here(job.machine)
 
     def measured() -> Measurement:
-        found = _in_turns.get(job)
+        found = _in_turns.get(name)
         if found is None:
             function = parsed(job.function, with_constants=job.onnx is None)
-            found = _in_turns[job] = Prepared.of(job, function)
+            found = _in_turns[name] = Prepared.of(job, function)
         settle()
-        taken = one_turn(found.run, found.given, clock_for(job.machine.threads), job.seconds)
+        clock = clock_for(job.machine.threads)
+        taken = one_turn(found.run, found.given, clock, seconds, SAMPLE_SECONDS)
+        # Its threads are at rest when others have their turn, whose process does not see them.
+        settle()
         return Measurement(taken, taken, taken, 1, machine_load(), *found.work)
 
     return noted(measured)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import isfinite, nan
 
 from xdsl.dialects import func
@@ -30,6 +31,8 @@ from xrelay.placement.rules.candidate import HOST, Candidate
 
 TURNS_SECONDS = 0.5
 """How long all parts that have turns run in one of them, at least, where they are many."""
+MOST_IN_TURNS = 64
+"""Parts that have turns, and that workers keep compiled."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,8 @@ class MeasuredCosts(RecordedCosts):
     """How many measurements were made."""
     spent: float = 0.0
     """How many seconds measurements have taken."""
+    begun: list[Future[Record]] = field(default_factory=list[Future[Record]])
+    """Measurements that had begun when there was no time left."""
 
     def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
         keys = [self.key(each) for each in candidates]
@@ -159,20 +164,23 @@ class MeasuredCosts(RecordedCosts):
             WHOLE_WINDOWS if _is_most(candidate) else 1,
         )
 
-    def turns(self, candidates: Sequence[Candidate]) -> dict[str, Callable[[], float]]:
+    def turns(self, candidates: Mapping[Candidate, Cost]) -> dict[str, Callable[[], float]]:
         """
-        What measures candidates that were measured before for one turn, by their keys. What fails is NaN from then on.
+        What measures candidates that were measured before for one turn, by their keys: those that cost the most where they are
+        many. What fails is NaN from then on.
         """
-        keys = {key.text: each for each in candidates if (key := self.key(each)) is not None}
-        seconds = min(TURN_SECONDS, TURNS_SECONDS / max(1, len(keys)))
+        order = sorted(candidates, key=lambda each: -(candidates[each].seconds or 0.0))
+        keys = {key.text: each for each in order if (key := self.key(each)) is not None}
+        named = dict(islice(keys.items(), MOST_IN_TURNS))
+        seconds = min(TURN_SECONDS, TURNS_SECONDS / max(1, len(named)))
 
-        def turn_of(job: Job) -> Callable[[], float]:
+        def turn_of(name: str, job: Job) -> Callable[[], float]:
             failed = False
 
             def turn() -> float:
                 nonlocal failed
                 if not failed:
-                    record = record_of(self.executor.submit(run_turn, job), None)
+                    record = record_of(self.executor.submit(run_turn, name, job, seconds), None)
                     if isinstance(record, Measurement):
                         return record.seconds
                     failed = True
@@ -180,9 +188,7 @@ class MeasuredCosts(RecordedCosts):
 
             return turn
 
-        return {
-            text: turn_of(replace(self.job(each), seconds=seconds)) for text, each in keys.items()
-        }
+        return {name: turn_of(name, self.job(each)) for name, each in named.items()}
 
     def note_turns(
         self, candidates: Sequence[Candidate], taken: Mapping[str, Sequence[float]]
@@ -222,7 +228,8 @@ class MeasuredCosts(RecordedCosts):
             left = max(0.0, end - time.monotonic())
             record = record_of(future, None if left == float("inf") else left)
             if record is None:
-                future.cancel()
+                if not future.cancel():
+                    self.begun.append(future)
                 continue
             self.measured += 1
             found[text] = record

@@ -35,6 +35,8 @@ TURN_SECONDS = 0.05
 """How long something runs in one turn, at least."""
 TURN_WARM_UP_SECONDS = 0.5
 """How long it runs before, at most."""
+MOST_REPEATS = 1000
+"""Runs in one sample, whose inputs are there before."""
 
 _Given = TypeVar("_Given")
 
@@ -137,16 +139,25 @@ def one_turn(
     given: Callable[[], _Given],
     clock: Callable[[], float],
     seconds: float = TURN_SECONDS,
+    sample: float = 0.0,
 ) -> float:
-    """The median of some runs in a turn; the first ones do not count, nor does what gives a run its inputs."""
+    """
+    The median of some samples in a turn, each of one run, or of as many as take the seconds of a `sample`; the first runs do not
+    count, nor does what gives a run its inputs.
+    """
     warm_up(lambda: run(given()), clock, TURN_WARM_UP_SECONDS)
     samples: list[float] = []
+    repeats = 1
     end = time.perf_counter() + seconds
     while len(samples) < 3 or time.perf_counter() < end:
-        inputs = given()
+        inputs = [given() for _ in range(repeats)]
         start = clock()
-        run(inputs)
-        samples.append(clock() - start)
+        for each in inputs:
+            run(each)
+        samples.append((clock() - start) / repeats)
+        if len(samples) == 1 and samples[0] < sample / 2:
+            repeats = min(int(sample / max(samples.pop(), 1e-7)), MOST_REPEATS)
+            sample = 0.0
     return float(np.median(samples))
 
 

@@ -334,13 +334,16 @@ def test_networks_with_small_integers(dtype: str, expected: bool) -> None:
     assert not rounds(graph_of(program(text, f"%x: {kind}")))
 
 
-class Runs:
+class Runs(whole_runs.WholeRuns):
     """Whole runs of plans that take what their names say, and fail where they say nothing."""
 
     def __init__(self, seconds: Mapping[str, float]):
         self.seconds = seconds
+        self._finalists = {}
+        self.count = 0
 
-    def finalist(self, plan: Mapping[str, Any]) -> Callable[[], float]:
+    def run(self, plan: Mapping[str, Any]) -> Callable[[], float]:
+        self.count += 1
         found = self.seconds.get(plan["name"])
         if found is None:
             raise PlacementError(f"it cannot run {plan['name']}\nat all")
@@ -352,16 +355,17 @@ def test_plans_that_are_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     compared: list[tuple[list[str], list[str], int]] = []
 
-    def confirm(
-        plans: Mapping[str, Any], singles: Mapping[str, Any], turns: int, parts: Mapping[str, Any]
-    ) -> Any:
+    def confirm(plans: Mapping[str, Any], singles: Mapping[str, Any], turns: int) -> Any:
         compared.append((list(plans), list(singles), turns))
-        assert not parts
         return SimpleNamespace(shipped="plan 1")
 
     monkeypatch.setattr(whole_runs, "confirm", confirm)
     engines: Any = SimpleNamespace(facts=lambda: {"fast": None, "default": None})
-    finalists = {name: {"name": name} for name in ("plan 1", "fast", "default", "plan 2")}
+    regions = [{"engine": "fast", "nodes": [], "nested": []}]
+    finalists: dict[str, dict[str, Any]] = {
+        name: {"name": name, "regions": regions * number}
+        for name, number in (("plan 1", 2), ("fast", 1), ("default", 0), ("plan 2", 3))
+    }
     runs: Any = Runs({"plan 1": 1.0, "default": 2.0, "fast": 3.0})
     shipped, verdict, excluded = confirmed(runs, finalists, engines, 5, shown.append)
     assert shipped == "plan 1" == verdict.shipped
@@ -371,11 +375,19 @@ def test_plans_that_are_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
         *("compile default", "compile plan 1", "compile fast", "compile plan 2"),
         "run the finalists in turns",
     ]
+    confirmed(runs, finalists, engines, 5, shown.append)
+    assert runs.count == 4 and shown[5:] == ["run the finalists in turns"], (
+        "nothing is compiled anew"
+    )
+    confirmed(runs, {"fast": finalists["fast"]}, engines, 5, shown.append)
+    confirmed(runs, finalists, engines, 5, shown.append)
+    assert runs.count == 7, "what was no finalist is not kept"
+    del compared[1:]
     runs = Runs({"plan 1": 1.0, "plan 2": 2.0})
     confirmed(runs, finalists, engines, 5, lambda text: None)
     assert compared[1:] == [(["plan 2"], ["plan 1"], 5)]
     with pytest.raises(PlacementError) as caught:
-        confirmed(Runs({}), {"plan 1": {"name": "plan 1"}}, engines, 5, lambda text: None)
+        confirmed(Runs({}), {"plan 1": finalists["plan 1"]}, engines, 5, lambda text: None)
     assert str(caught.value) == "no plan can be run whole; plan 1: it cannot run plan 1"
 
 

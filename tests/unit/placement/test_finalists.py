@@ -20,7 +20,7 @@ from xrelay.engines import Engines
 from xrelay.finalists import apply_data, distinct_plans, handed_over, plans_to_try
 from xrelay.options import CompileOptions, silent
 from xrelay.partitioned import compiler_of, partition
-from xrelay.placement.confirmation import Run
+from xrelay.placement.confirmation import Run, Verdict
 from xrelay.placement.costs.cost import FREE, MODEL, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.errors import PlacementError
@@ -385,3 +385,13 @@ def test_networks_that_round() -> None:
         "func.return %r : tensor<4x4xf32>"
     )
     assert rounds(Source(program(text)).prepared(OPTIONS))
+
+
+def test_verdicts_by_later_runs() -> None:
+    """Which single engine is the fastest may have changed; a mixed plan that was proven to be faster stays so."""
+    seconds = {OWN: 2.0, "first": 3.0, "plan 1": 1.0}
+    single = Verdict(OWN, OWN, seconds, {"plan 1": 1.1})
+    later = {OWN: 2.0, "first": 1.5, "plan 1": 1.0}
+    assert single.with_seconds(later) == Verdict("first", "first", later, {"plan 1": 1.1})
+    mixed = Verdict("plan 1", OWN, seconds, {"plan 1": 0.6})
+    assert mixed.with_seconds(later) == Verdict("plan 1", "first", later, {"plan 1": 0.6})

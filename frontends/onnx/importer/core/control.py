@@ -97,21 +97,21 @@ def loop(node: Node) -> Sequence[SSAValue]:
     asks = not goes_on(body, node.known_around) or (
         node.has_input(1) and node.known_value(node.input(1)) is None
     )
+    tests = asks or not node.has_input(0)
+    rounds = counted = counted_rounds(node) if tests and not node.unrolls else None
     limit = node.known_value(node.input(0)) if node.has_input(0) else None
-    rounds = limit.item() if limit is not None and limit.size == 1 else None
+    if rounds is None and limit is not None and limit.size == 1:
+        rounds = limit.item()
     few = rounds is not None and not is_open(rounds) and _few(node, body, rounds)
     if any(not is_tensor_type(node.input(i).type) for i in range(2, node.input_count)):
         return _listed(node, few=few)
-    tests = asks or not node.has_input(0)
-    counted = counted_rounds(node) if tests and not node.unrolls else None
-    if counted is not None and (is_open(counted) or not few):
-        return first_possible(node, [partial(counted_loop, rounds=counted), unrolled_loop])
-    if few and rounds is not None:
-        way = tested_loop if tests else counted_loop
-        return first_possible(node, [_copied(unrolled_loop, rounds), way])
     way = tested_loop if tests else counted_loop
+    if counted is not None:
+        way = partial(counted_loop, rounds=counted)
+    if few and rounds is not None:
+        return first_possible(node, [_copied(unrolled_loop, rounds), way])
     # How many rows rounds add to a result must be known, which unrolling may find out.
-    unrolls = asks and adds or node.unrolls
+    unrolls = asks and adds and counted is None or node.unrolls
     return first_possible(node, [unrolled_loop, way] if unrolls else [way, unrolled_loop])
 
 

@@ -28,12 +28,23 @@ from xrelay.dialects.tensor.binary import (
 )
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.tensor.unary import LogicalNotOp
+from xrelay.frontends.onnx.errors import UnsupportedNode
 from xrelay.frontends.onnx.importer.core.loop_inputs import single
 from xrelay.frontends.onnx.importer.core.looping import INDEX, number_of_round
+from xrelay.frontends.onnx.importer.functions import default_domain
 from xrelay.frontends.onnx.importer.node import Body, Node
 
 MOST_VALUES = 64
 """Numbers that are computed from more values are not looked into."""
+MOST = 1 << 62
+"""Conditions that compare larger numbers are not looked into, as these may wrap around."""
+COUNTING = frozenset(
+    (
+        *("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And"),
+        *("Add", "Sub", "Mul", "Cast", "Constant", "Identity"),
+    )
+)
+"""Operators of conditions that are looked into."""
 INVERSES: dict[type[ComparisonOp], type[ComparisonOp]] = {
     LessOp: GreaterEqualOp,
     GreaterEqualOp: LessOp,
@@ -60,6 +71,7 @@ class GrowingNumbers:
     def __init__(self, node: Node, others: Sequence[SSAValue] = ()):
         self.node = node
         self._known: dict[SSAValue, Growing | None] = {each: Growing(each, 1, 0) for each in others}
+        self._most = MOST_VALUES + len(self._known)
 
     def find(self, value: SSAValue) -> Growing | None:
         """None for a number that is computed otherwise, or from many values."""
@@ -68,7 +80,7 @@ class GrowingNumbers:
             is_whole = self.node.element_type(value) == i64
             is_single = element_count(self.node.shape_of(value)) == 1
             self._known[value] = None  # Until more is known, and where that would take too long.
-            if is_whole and is_single and len(self._known) <= MOST_VALUES:
+            if is_whole and is_single and len(self._known) <= self._most:
                 self._known[value] = self._found(value)
         return self._known[value]
 
@@ -121,8 +133,10 @@ def counted_rounds(node: Node) -> int | None:
         if node.known_value(node.input(0)) is None:
             return None
         limit = single(node, 0, "M")
-    (count,) = Block(arg_types=[INDEX]).args
-    found = _Condition(node, body, number_of_round(node, count)).rounds()
+    try:
+        found = _Condition(node, body).rounds()
+    except UnsupportedNode:
+        return None
     if found is None:
         return None
     if node.has_input(1) and not single(node, 1, "cond"):
@@ -133,16 +147,18 @@ def counted_rounds(node: Node) -> int | None:
 class _Condition:
     """What the body of a Loop computes of the numbers that it is given, without anything else of it."""
 
-    def __init__(self, node: Node, body: GraphProto, count: SSAValue):
-        self.node, self.body, self.count = node, body, count
-        initial = [node.input(position) for position in range(2, node.input_count)]
-        self.initial = initial
-        self.carried = Block(arg_types=[value.type for value in initial]).args
-        self.numbers = GrowingNumbers(node, [count, *self.carried])
+    def __init__(self, node: Node, body: GraphProto):
+        self.node, self.body = node, body
+        self.count = number_of_round(node, Block(arg_types=[INDEX]).args[0])
+        self.initial = [node.input(position) for position in range(2, node.input_count)]
+        self.carried = Block(arg_types=[value.type for value in self.initial]).args
+        self.numbers = GrowingNumbers(node, [self.count, *self.carried])
+        self.producers = {name: each for each in body.node for name in each.output}
 
     def rounds(self) -> int | None:
         """How many rounds the loop makes, when it begins."""
-        op, is_true = self.output(0).owner, True
+        condition, is_true = self.output(0), True
+        op = None if condition is None else condition.owner
         while True:
             match op:
                 case LogicalNotOp():
@@ -166,13 +182,26 @@ class _Condition:
         known = self.node.known_value(value)
         return known is not None and known.size == 1 and bool(known.item())
 
-    def output(self, position: int) -> SSAValue:
-        """An output of a round in which the condition was true before."""
+    def output(self, position: int) -> SSAValue | None:
+        """
+        An output of a round in which the condition was true before; None where more than operators that count computes it: loops
+        within would be imported once more at each level.
+        """
+        name = self.body.output[position].name
+        pending, seen = [name], {name}
+        while pending:
+            producer = self.producers.get(pending.pop())
+            if producer is None:
+                continue
+            if producer.op_type not in COUNTING or default_domain(producer.domain):
+                return None
+            new = [each for each in producer.input if each not in seen]
+            seen.update(new)
+            pending += new
         going = self.node.constant(np.array(True))
         given = (each.name for each in self.body.input)
         values = dict(zip(given, [self.count, going, *self.carried], strict=True))
-        names = [self.body.output[position].name]
-        (found,) = self.node.inline(Body(self.body.node, self.body.initializer, values, names))
+        (found,) = self.node.inline(Body(self.body.node, self.body.initializer, values, [name]))
         return found
 
     def _compared(self, kind: type[ComparisonOp], left: SSAValue, right: SSAValue) -> int | None:
@@ -184,6 +213,9 @@ class _Condition:
         if kind in (GreaterOp, GreaterEqualOp):
             (begin, step), (other, other_step) = (other, other_step), (begin, step)
         # It is `begin + round * step`, on both sides.
+        numbers = (begin, step, other, other_step)
+        if any(not is_open(each) and abs(each) >= MOST for each in numbers):
+            return None
         step, distance = step - other_step, other - begin
         if kind in (LessEqualOp, GreaterEqualOp):
             distance += 1
@@ -201,12 +233,14 @@ class _Condition:
             return found.offset, 0
         if found.of is self.count:
             return found.offset, found.times
+        if found.of not in self.carried:
+            return None  # It is the number of a round of a loop around.
         position = self.carried.index(found.of)
-        before = self.node.known_value(self.initial[position])
-        after = self.numbers.find(self.output(1 + position))
-        if before is None or after is None or after.of is not found.of or after.times != 1:
+        before, value = self.node.known_value(self.initial[position]), self.output(1 + position)
+        after = None if value is None else self.numbers.find(value)
+        if before is None or before.size != 1 or after is None:
             return None
-        if is_open(after.offset):
+        if after.of is not found.of or after.times != 1 or is_open(after.offset):
             return None
         start = found.times * before.item() + found.offset
         return start, found.times * after.offset

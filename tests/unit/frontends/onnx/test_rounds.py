@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, parser
+from onnx import ModelProto, helper, parser
 from onnx_models import Samples, by_import, by_onnxruntime, main, require_equal
 from xdsl.dialects import scf
 
@@ -177,12 +177,14 @@ def test_programs_that_grow_too_large() -> None:
     looped (float[2] x) => (float[n, 2] y, float[n, 2] z) {
       n = Constant <value_int = 30> ()
       first, y = Loop <body = body (int64 i, bool go, float[2] h) => (bool on, float[2] hn, float[2] r) {
-          on = Less(i, n)
+          rest = Mod(i, n)
+          on = Equal(rest, i)
           hn = Add(h, h)
           r = Identity(hn)
         }> (n, , x)
       second, z = Loop <body = body (int64 i, bool go, float[2] h) => (bool on, float[2] hn, float[2] r) {
-          on = Less(i, n)
+          rest = Mod(i, n)
+          on = Equal(rest, i)
           hn = Add(h, h)
           r = Identity(hn)
         }> (n, , first)
@@ -348,3 +350,83 @@ def test_rounds_that_no_number_counts(condition: str) -> None:
     looped = counted(condition, start=1, following="Mul(j, two)")
     x = floats(2)
     require_equal(by_import(looped, [x]), by_onnxruntime(looped, [x]))
+
+
+NESTED = """
+nested (float[2] x) => (float[2] y) {
+  one = Constant <value_int = 1> ()
+  yes = Constant <value = bool {1}> ()
+  rounds = Constant <value_int = 80> ()
+  y = Loop <body = outer (int64 i, bool go, float[2] h) => (bool on, float[2] hn) {
+      on = Identity(go)
+      hn = Loop <body = inner (int64 k, bool goes, float[2] g) => (bool still, float[2] gn) {
+          e = Add(k, one)
+          still = CONDITION
+          gn = Cos(g)
+        }> (, yes, h)
+    }> (rounds, , x)
+}"""
+
+
+@pytest.mark.parametrize("condition", ["Less(e, i)", "Less(k, i)", "Greater(i, rounds)"])
+def test_conditions_that_compare_rounds_of_two_loops(condition: str) -> None:
+    looped, x = model(NESTED.replace("CONDITION", condition)), floats(2)
+    require_equal(by_import(looped, [x]), by_onnxruntime(looped, [x]))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "r = Range(start, i, one) s = Size(r) on = Less(s, many)",
+        "o = Unsqueeze(i, start) r = Slice(o, start, o) s = Size(r) on = Less(s, two)",
+    ],
+)
+def test_conditions_that_are_not_looked_into(condition: str) -> None:
+    """Only when rounds are unrolled is it known what they compute."""
+    condition = condition.replace("start", "axis")
+    looped = counted(condition, most="three")
+    looped.graph.node.insert(0, looped.graph.node[0])
+    looped.graph.node[0].CopyFrom(helper.make_node("Constant", [], ["axis"], value_ints=[0]))
+    if "Range" in condition:
+        looped.graph.node[0].CopyFrom(helper.make_node("Constant", [], ["axis"], value_int=0))
+    x = floats(2)
+    require_equal(by_import(looped, [x]), by_onnxruntime(looped, [x]))
+
+
+@pytest.mark.parametrize(
+    ("condition", "following"),
+    [
+        ("k = Mul(i, large) on = LessOrEqual(k, largest)", "Add(j, one)"),
+        ("on = Less(j, largest)", "Add(j, large)"),
+    ],
+)
+def test_numbers_that_wrap_around(condition: str, following: str) -> None:
+    """They are less again behind the largest."""
+    looped = counted(condition, most="seventy", following=following)
+    for name, number in (("large", 2**63 - 2), ("largest", 2**63 - 1)):
+        constant = helper.make_node("Constant", [], [name], value_int=number)
+        looped.graph.node.insert(0, constant)
+    x = floats(2)
+    require_equal(by_import(looped, [x]), by_onnxruntime(looped, [x]))
+
+
+def test_conditions_of_loops_in_each_other_are_imported_once() -> None:
+    """Each of them depends on what the loop within computes; twice as much for each level would be too much."""
+    depth = 20
+    body = "h0 = Cos(x0)"
+    for level in range(depth):
+        body = f"""
+          h{level + 1}, n{level} = Loop <body = b{level} (int64 i{level}, bool c{level}, float[2] x{level}, int64 m{level})
+            => (bool d{level}, float[2] h{level}, int64 k{level}) {{
+              {body}
+              k{level} = Add(m{level}, {f"n{level - 1}" if level else "one"})
+              d{level} = Less(k{level}, many)
+            }}> (, yes, x{level + 1}, one)"""
+    looped = model(f"""
+    deep (float[2] x{depth}) => (float[2] h{depth}) {{
+      one = Constant <value_int = 1> ()
+      many = Constant <value_int = 300> ()
+      yes = Constant <value = bool {{1}}> ()
+      {body}
+    }}""")
+    assert len(list(main(import_model(looped)).walk())) < 100 * depth
