@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import combinations
@@ -62,6 +64,9 @@ def plans_to_try(
     return found, left_out
 
 
+BEST = "plan 1"
+NEXT_BEST = re.compile("plan [0-9]+")
+"""The names of the best plans, but for the best one."""
 NOT_RUN = "no worker has run all of its regions: measurements need more time"
 
 
@@ -104,17 +109,25 @@ def distinct_plans(plans: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     return found
 
 
-def are_same(
-    plans: Mapping[str, Mapping[str, Any]], others: Mapping[str, Mapping[str, Any]]
-) -> bool:
-    """Whether plans hand over what others of the same names do."""
-    one, other = ({n: handing_over(p) for n, p in each.items()} for each in (plans, others))
-    return one == other
+def as_before(
+    plans: Mapping[str, Mapping[str, Any]], before: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]] | None:
+    """
+    Plans of before, with what is known of them now; None where one is among the plans that has to run first: whichever but the
+    next best ones, which are nearly as good as others.
+    """
+    keys = {name: handing_over(plan) for name, plan in plans.items()}
+    known = {handing_over(plan) for plan in before.values()}
+    needed = (key for name, key in keys.items() if name == BEST or not NEXT_BEST.fullmatch(name))
+    if any(key not in known for key in needed):
+        return None
+    now = {keys[name]: plan for name, plan in plans.items()}
+    return {name: now.get(handing_over(plan), plan) for name, plan in before.items()}
 
 
-def handing_over(plan: Mapping[str, Any]) -> tuple[bool, list[object]]:
-    """Whether the regions of a plan that other engines run may run at once, and these."""
-    return plan.get(SIDE_BY_SIDE, False), handed_over(plan)
+def handing_over(plan: Mapping[str, Any]) -> str:
+    """The regions of a plan that other engines run, and whether they may run at once."""
+    return json.dumps([plan.get(SIDE_BY_SIDE, False), handed_over(plan)])
 
 
 def handed_over(plan: Mapping[str, Any]) -> list[object]:

@@ -28,7 +28,7 @@ from xrelay.backends.base import Backend
 from xrelay.engines import Engines
 from xrelay.errors import CompileError
 from xrelay.finalists import (
-    are_same,
+    as_before,
     distinct_plans,
     handed_over,
     planned_model,
@@ -302,18 +302,18 @@ class _Placing:
             for placement in placements
             for each, cost in zip(placement.candidates, placement.costs, strict=True)
         }
-        known = [
-            costs[
-                _region(
-                    region["engine"],
-                    region["rule"],
-                    index_set(node["index"] for node in region["nodes"]),
-                    region["nested"],
-                )
-            ]
+        keys = (
+            _region(
+                region["engine"],
+                region["rule"],
+                index_set(node["index"] for node in region["nodes"]),
+                region["nested"],
+            )
             for plan in plans
             for region in plan["regions"]
-        ]
+        )
+        # Plans of an earlier search may have regions that joined others, which this one has not tried.
+        known = [costs[key] for key in keys if key in costs]
         measured = {each: cost for each, cost in known if cost.source == MEASURED}
         parts = self.costs.turns(measured)
         runs = {f"part {key}": run for key, run in parts.items()}
@@ -365,7 +365,7 @@ def _confirmed(search: _Placing, beside: MorePlans) -> Placed:
     settings, engines, progress = search.settings, search.engines, search.progress
     whole = WholeRuns(search.graph, search.source.module, engines, search.options, settings.inputs)
     ran: tuple[str, Verdict, dict[str, str]] | None = None
-    before: Mapping[str, Mapping[str, Any]] = {}
+    finalists: Mapping[str, Mapping[str, Any]] = {}
     left = settings.remeasures
     while True:
         found, priority = search.run()
@@ -373,13 +373,15 @@ def _confirmed(search: _Placing, beside: MorePlans) -> Placed:
         plans, left_out = search.plans(placement, priority, whole)
         others = beside(placement)
         plans |= others
-        finalists = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
-        if [handed_over(each) for each in finalists.values()] == [[]]:
-            (only,) = finalists.values()
+        distinct = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
+        if [handed_over(each) for each in distinct.values()] == [[]]:
+            (only,) = distinct.values()
             plan = _shipped(placement, only)
             return Placed(placement, plan, None, left_out, plans, search.measured)
         search.wait()
-        if ran is None or not are_same(before, finalists):
+        same = None if ran is None else as_before(distinct, finalists)
+        finalists = distinct if same is None else same
+        if ran is None or same is None:
             ran = confirmed(whole, finalists, engines, settings.turns, progress, left_out)
         shipped, verdict, excluded = ran
         names = [name for name in verdict.seconds if name not in others]
@@ -397,10 +399,10 @@ def _confirmed(search: _Placing, beside: MorePlans) -> Placed:
         seconds = {name: float(np.median(taken[name])) for name in verdict.seconds}
         verdict = verdict.with_seconds(seconds)
         ran = verdict.shipped, verdict, excluded
-        before, left = finalists, left - 1
+        left -= 1
     plan = _shipped(placement, finalists[shipped])
     plan |= {"shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
-    return Placed(placement, plan, verdict, excluded, plans, search.measured)
+    return Placed(placement, plan, verdict, excluded, {**plans, **finalists}, search.measured)
 
 
 def contradicted(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any
@@ -79,7 +78,7 @@ class WholeRuns:
         runs: dict[str, Run] = {}
         excluded: dict[str, str] = {}
         for name in sorted(plans, key=lambda name: name != OWN):
-            key = json.dumps(handing_over(plans[name]))
+            key = handing_over(plans[name])
             found = before.get(key)
             if found is None:
                 progress(f"compile {name}")

@@ -17,7 +17,7 @@ from xrelay.analysis.patterns.language import is_op, wildcard
 from xrelay.backends.base import Backend, CompiledRegion, No, RegionOptions, Support, Yes
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.engines import Engines
-from xrelay.finalists import apply_data, distinct_plans, handed_over, plans_to_try
+from xrelay.finalists import apply_data, as_before, distinct_plans, handed_over, plans_to_try
 from xrelay.options import CompileOptions, silent
 from xrelay.partitioned import compiler_of, partition
 from xrelay.placement.confirmation import Run, Verdict
@@ -25,6 +25,7 @@ from xrelay.placement.costs.cost import FREE, MODEL, UNKNOWN, Cost, Estimator, i
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.placing import Placement, Request, of_what_ran, place, was_run, with_next_best
+from xrelay.placement.plan_file import SIDE_BY_SIDE
 from xrelay.placement.refining import Groups
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.placement.rules.defaults import OWN_KERNELS
@@ -395,3 +396,20 @@ def test_verdicts_by_later_runs() -> None:
     assert single.with_seconds(later) == Verdict("first", "first", later, {"plan 1": 1.1})
     mixed = Verdict("plan 1", OWN, seconds, {"plan 1": 0.6})
     assert mixed.with_seconds(later) == Verdict("plan 1", "first", later, {"plan 1": 0.6})
+
+
+def test_plans_that_ran_before() -> None:
+    """With what is known of them now; only what is no more than nearly as good need not run."""
+
+    def plan(number: int, seconds: float = 1.0) -> dict[str, Any]:
+        return {
+            "regions": [{"engine": "first", "nodes": [number], "nested": []}],
+            "seconds": seconds,
+        }
+
+    before = {OWN: plan(0), "plan 1": plan(1), "plan 2": plan(2)}
+    now = {OWN: plan(0, 2.0), "plan 1": plan(2, 3.0), "plan 2": plan(4)}
+    assert as_before(now, before) == {OWN: plan(0, 2.0), "plan 1": plan(1), "plan 2": plan(2, 3.0)}
+    assert as_before({**now, "plan 1": plan(5)}, before) is None
+    assert as_before({**now, "priority": plan(5)}, before) is None
+    assert as_before({**now, "priority": {**plan(1), SIDE_BY_SIDE: True}}, before) is None
