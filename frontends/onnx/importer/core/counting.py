@@ -206,12 +206,12 @@ class _Condition:
 
     def _compared(self, kind: type[ComparisonOp], left: SSAValue, right: SSAValue) -> int | None:
         """The rounds until a comparison is false, which is made after each."""
-        sides = self._of_round(left), self._of_round(right)
-        if sides[0] is None or sides[1] is None:
-            return None
-        (begin, step), (other, other_step) = sides
+        less, more = self._of_round(left), self._of_round(right)
         if kind in (GreaterOp, GreaterEqualOp):
-            (begin, step), (other, other_step) = (other, other_step), (begin, step)
+            less, more = more, less
+        if less is None or more is None:
+            return None
+        (begin, step), (other, other_step) = less, more
         # It is `begin + round * step`, on both sides.
         numbers = (begin, step, other, other_step)
         if any(not is_open(each) and abs(each) >= MOST for each in numbers):
@@ -233,11 +233,11 @@ class _Condition:
             return found.offset, 0
         if found.of is self.count:
             return found.offset, found.times
-        if found.of not in self.carried:
+        position = next((i for i, each in enumerate(self.carried) if each is found.of), None)
+        if position is None:
             return None  # It is the number of a round of a loop around.
-        position = self.carried.index(found.of)
-        before, value = self.node.known_value(self.initial[position]), self.output(1 + position)
-        after = None if value is None else self.numbers.find(value)
+        before, following = self.node.known_value(self.initial[position]), self.output(1 + position)
+        after = None if following is None else self.numbers.find(following)
         if before is None or before.size != 1 or after is None:
             return None
         if after.of is not found.of or after.times != 1 or is_open(after.offset):
