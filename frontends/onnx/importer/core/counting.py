@@ -125,7 +125,8 @@ def counted_rounds(node: Node) -> int | None:
     number that is known; None for another condition.
     """
     body, limit = node.graph("body"), None
-    if len(body.input) != node.input_count or len(body.output) < node.input_count - 1:
+    carried = max(node.input_count - 2, 0)
+    if len(body.input) != 2 + carried or len(body.output) < 1 + carried:
         return None
     if node.has_input(1) and node.known_value(node.input(1)) is None:
         return None

@@ -352,6 +352,22 @@ def test_rounds_that_no_number_counts(condition: str) -> None:
     require_equal(by_import(looped, [x]), by_onnxruntime(looped, [x]))
 
 
+@pytest.mark.parametrize(
+    "body", ["b () => () { on = Not(yes) }", "b (int64 i, bool go) => () { on = Less(i, many) }"]
+)
+@pytest.mark.parametrize("inputs", [["many"], ["many", "yes"], ["", "yes"]])
+def test_bodies_that_compute_no_condition(body: str, inputs: list[str]) -> None:
+    looped = counted("on = Less(i, many)")
+    node = looped.graph.node[-1]
+    assert node.op_type == "Loop"
+    node.attribute[0].g.CopyFrom(parser.parse_graph(body))
+    node.input[:] = inputs
+    del node.output[1:]
+    del looped.graph.output[1:]
+    with pytest.raises(OnnxImportError, match="cannot import model 'counted': "):
+        import_model(looped)
+
+
 NESTED = """
 nested (float[2] x) => (float[2] y) {
   one = Constant <value_int = 1> ()
