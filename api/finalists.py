@@ -64,9 +64,8 @@ def plans_to_try(
     return found, left_out
 
 
-BEST = "plan 1"
-NEXT_BEST = re.compile("plan [0-9]+")
-"""The names of the best plans, but for the best one."""
+NEXT_BEST = re.compile("plan (?!1$)[0-9]+")
+"""The names of the next best plans."""
 NOT_RUN = "no worker has run all of its regions: measurements need more time"
 
 
@@ -113,13 +112,12 @@ def as_before(
     plans: Mapping[str, Mapping[str, Any]], before: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Mapping[str, Any]] | None:
     """
-    Plans of before, with what is known of them now; None where one is among the plans that has to run first: whichever but the
-    next best ones, which are nearly as good as others.
+    Plans that ran before, with what is known of them now; None where another one has to run first. Next best plans have not:
+    they are nearly as good as others.
     """
     keys = {name: handing_over(plan) for name, plan in plans.items()}
     known = {handing_over(plan) for plan in before.values()}
-    needed = (key for name, key in keys.items() if name == BEST or not NEXT_BEST.fullmatch(name))
-    if any(key not in known for key in needed):
+    if any(key not in known for name, key in keys.items() if not NEXT_BEST.fullmatch(name)):
         return None
     now = {keys[name]: plan for name, plan in plans.items()}
     return {name: now.get(handing_over(plan), plan) for name, plan in before.items()}

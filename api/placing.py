@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 MOST_TURNS = 10_000
 MOST_REMEASURES = 100
 CONTRADICTED = 0.1
-"""By so much of what it takes does a whole run contradict the costs of its parts."""
+"""A whole run contradicts the costs of its parts where their sum is off by more than this share of it."""
 OWN_PART = "part of own code"
 """What own code, which was profiled, is called among parts."""
 MorePlans = Callable[[Placement], Mapping[str, Mapping[str, Any]]]

@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from platformdirs import user_cache_dir
@@ -30,7 +30,7 @@ from benchmarks.report import machine_lines
 from benchmarks.suite import LIGHT, MODELS, BenchmarkModel, Quantized
 from benchmarks.suite import NETWORKS as FLOATS
 from xrelay.engines import Engines
-from xrelay.finalists import distinct_plans
+from xrelay.finalists import handing_over
 from xrelay.options import CompileOptions
 from xrelay.placement.costs.borders import NoBorders
 from xrelay.placement.costs.key import Machine
@@ -162,7 +162,6 @@ def run_network(
         raise PlacementError(f"{', '.join(names)} run nothing of {name}, expected engines that do")
     for reason in placed.excluded.items():
         print("{} is left out: {}".format(*reason), file=sys.stderr)
-    firsts = distinct_plans(placed.plans)
     # Sums without borders are no prediction, nor are those of regions that run at once.
     predicted = {
         each: placed.plans[each]["seconds"]
@@ -175,7 +174,7 @@ def run_network(
     return Row(
         name,
         threads,
-        {each: verdict.seconds[same] for each, same in firsts.items() if same in verdict.seconds},
+        seconds_of(placed.plans, verdict.seconds),
         predicted,
         list(facts),
         verdict.shipped,
@@ -188,6 +187,15 @@ def run_network(
         second.measured,
         placed.measured,
     )
+
+
+def seconds_of(
+    plans: Mapping[str, Mapping[str, Any]], ran: Mapping[str, float]
+) -> dict[str, float]:
+    """The seconds of plans, of which some ran whole: those that hand over the same regions as one of these take as long."""
+    keys = {name: handing_over(plan) for name, plan in plans.items()}
+    taken = {keys[name]: seconds for name, seconds in ran.items()}
+    return {name: taken[key] for name, key in keys.items() if key in taken}
 
 
 LEGEND = """

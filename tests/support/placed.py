@@ -1,9 +1,11 @@
 """
-Programs for tests of placement: graphs of text, and sets of nodes by the names of values; and one with two engines, whose
-costs are a table.
+Programs for tests of placement: graphs of text, and sets of nodes by the names of values; one with two engines, whose
+costs are a table; and measurements that are made in the same process.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,13 @@ from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.partition.compilers import No, Support, Yes
+from xrelay.backends.base import Backend
 from xrelay.placement.costs.cost import Cost, Estimator
+from xrelay.placement.costs.database import Database
+from xrelay.placement.costs.job import ByName
 from xrelay.placement.costs.key import Machine
+from xrelay.placement.costs.measured import Engine, MeasuredCosts
+from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.graph.sub_graph import SubGraph
@@ -125,3 +132,45 @@ class Sums(Estimator):
 
 def placed(request: Request | None = None, **options: Any) -> Placement:
     return place(graph_of(program(NET)), RULES, Sums(), request, **options)
+
+
+CHAIN = "a = abs x\nb = nn.relu a\nc = abs b\nreturn c"
+
+
+def candidate(names: str, engine: str = "numpy", text: str = CHAIN) -> Candidate:
+    """A region of the nodes with some names."""
+    return Candidate("test", part(graph_of(program(text)), names), engine)
+
+
+class Inline(Executor):
+    """Runs tasks at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.count += 1
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except PlacementError as error:
+            future.set_exception(error)
+        return future
+
+
+def broken() -> Backend:
+    """An engine that cannot be made."""
+    raise RuntimeError("no such device\nmore of it")
+
+
+def measured(tmp_path: Path, executor: Executor, **options: Any) -> MeasuredCosts:
+    """Costs on NumPy, and on an engine that is broken, in a database in a folder."""
+    engines = {
+        "numpy": Engine("numpy", "1", ByName("numpy")),
+        "broken": Engine("broken", "1", broken),
+    }
+    database = Database(tmp_path / "costs.db")
+    here = options.pop("machine", Machine.here(1))
+    return MeasuredCosts(
+        database, engines, here, executor=executor, sample_seconds=0.001, **options
+    )

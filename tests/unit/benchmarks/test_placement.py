@@ -1,11 +1,12 @@
 """The benchmark of placement, on a small network. No test looks at a time."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import placement
-from benchmarks.placement import ISOLATED, Row, main, table
+from benchmarks.placement import ISOLATED, Row, main, seconds_of, table
 from benchmarks.placement_networks import two_towers
 
 ROW = Row(
@@ -34,6 +35,17 @@ def test_rows_tell_how_wrong_predictions_are() -> None:
     times = ["2.000", "4.000", "5.000", "3.000", "1.000"]
     told = ["plan 1", "0.600", "1.100", "10 %", "-25 %", "0.900", "5.0 %", "2.444", "2.000"]
     assert cells == ["towers", "2", *times, *told, "30.0 s", "2.0 s", "17, 0, 3"]
+
+
+def test_plans_that_are_equal_take_as_long() -> None:
+    """Whichever of them ran, also where it is listed behind the others."""
+
+    def plan(number: int) -> dict[str, Any]:
+        return {"regions": [{"engine": "numpy", "nodes": [number], "nested": []}]}
+
+    plans = {"default": plan(0), "plan 1": plan(1), "plan 2": plan(2), "plan 3": plan(1)}
+    found = seconds_of(plans, {"default": 2.0, "plan 3": 1.0})
+    assert found == {"default": 2.0, "plan 1": 1.0, "plan 3": 1.0}
 
 
 def test_a_small_network(

@@ -6,19 +6,18 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
-from math import inf, isnan, nan
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from placed import T, graph_of, part, program
+from placed import CHAIN, Inline, T, candidate, graph_of, measured, part, program
 from xdsl.dialects import func
 
-from xrelay.backends.base import Backend
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.placement.costs import timing
 from xrelay.placement.costs.borders import AT_HOST, BorderTable, Line, NoBorders, Place, fitted_line
@@ -33,26 +32,21 @@ from xrelay.placement.costs.cost import (
     invalid,
 )
 from xrelay.placement.costs.database import BORDER, SCHEMA, Database, Failure, Measurement, Step
-from xrelay.placement.costs.job import ByName, Job, WrongMachine, parsed, run_turn, text_of, work_of
+from xrelay.placement.costs.job import WrongMachine, parsed, text_of, work_of
 from xrelay.placement.costs.key import Key, Machine, engine_version
-from xrelay.placement.costs.measured import Engine, MeasuredCosts, RecordedCosts
+from xrelay.placement.costs.measured import RecordedCosts
 from xrelay.placement.costs.model import EngineModel, FittedCosts, ModelCosts, fitted
 from xrelay.placement.costs.ray_executor import RayExecutor
-from xrelay.placement.costs.timing import MOST_REPEATS, interval, measure, one_turn, warm_up
+from xrelay.placement.costs.timing import interval, measure, warm_up
 from xrelay.placement.costs.workers import WorkerExecutor, WorkerLost
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.extraction import extract
 from xrelay.placement.methods import ROTATING
 from xrelay.placement.rules.candidate import HOST, Candidate
 
-CHAIN = "a = abs x\nb = nn.relu a\nc = abs b\nreturn c"
 HERE = Machine("some cpu", "features", 1, "0.1")
 KEY = Key("digest", "one", "1.0", HERE)
 MEASUREMENT = Measurement(1e-3, 0.9e-3, 1.1e-3, 40, 1.5, 1e6, 4096)
-
-
-def candidate(names: str, engine: str = "numpy", text: str = CHAIN) -> Candidate:
-    return Candidate("test", part(graph_of(program(text)), names), engine)
 
 
 # -- estimators -------------------------------------------------------------------------------------
@@ -349,38 +343,6 @@ def test_locked_databases_are_refused(tmp_path: Path) -> None:
 # -- measuring --------------------------------------------------------------------------------------
 
 
-class Inline(Executor):
-    """Runs tasks at once."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.count += 1
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except PlacementError as error:
-            future.set_exception(error)
-        return future
-
-
-def broken() -> Backend:
-    raise RuntimeError("no such device\nmore of it")
-
-
-def measured(tmp_path: Path, executor: Executor, **options: Any) -> MeasuredCosts:
-    engines = {
-        "numpy": Engine("numpy", "1", ByName("numpy")),
-        "broken": Engine("broken", "1", broken),
-    }
-    database = Database(tmp_path / "costs.db")
-    here = options.pop("machine", Machine.here(1))
-    return MeasuredCosts(
-        database, engines, here, executor=executor, sample_seconds=0.001, **options
-    )
-
-
 def test_measured_once(tmp_path: Path) -> None:
     executor = Inline()
     costs = measured(tmp_path, executor)
@@ -398,98 +360,6 @@ def test_measured_once(tmp_path: Path) -> None:
     assert [each.source for each in rotating.estimates([candidate("a")])] == ["measured"]
     assert executor.count == 3, "the input of the model is another one in each run"
     assert rotating.estimates([candidate("c")]) == [found[1]] and executor.count == 3
-
-
-def test_turns_take_the_place_of_what_was_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A part is compiled once for all of its turns; what is measured by itself ends that."""
-    executor = Inline()
-    costs = measured(tmp_path, executor)
-    part_, other = candidate("a"), candidate("b")
-    costs.estimates([part_, other])
-    kept: dict[Any, Any] = {}
-    monkeypatch.setattr("xrelay.placement.costs.job._in_turns", kept)
-    wanted = {each: Cost(1.0) for each in (part_, candidate("c"), other, candidate("a", HOST))}
-    turns = costs.turns(wanted)
-    assert len(turns) == 2, "equal parts are one"
-    taken = {key: [turn(), turn(), turn()] for key, turn in turns.items()}
-    assert len(kept) == 2 and all(0 < s < 1 for each in taken.values() for s in each)
-    first, second = list(kept.values())
-    for turn in turns.values():
-        turn()
-    assert list(kept.values()) == [first, second] and first is not second
-    seconds = costs.estimates([part_])
-    costs.note_turns([part_, candidate("c")], {**taken, "another key": [1.0]})
-    assert costs.measured == 3
-    key = costs.key(part_)
-    assert key is not None
-    (record,) = costs.database.find([key]).values()
-    assert isinstance(record, Measurement)
-    assert (record.seconds, record.samples) == (sorted(taken[key.text])[1], 3)
-    assert costs.estimates([part_]) == [Cost(record.seconds, "measured")] != seconds
-    monkeypatch.setattr("xrelay.placement.costs.measured.MOST_IN_TURNS", 1)
-    (key_,) = costs.turns({part_: Cost(1.0), other: Cost(2.0)})
-    assert key_ == getattr(costs.key(other), "text", None), "those that cost the most"
-    costs.estimates([candidate("a b")])
-    assert not kept
-
-
-def test_turns_of_engines_that_are_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each task brings one of its own, which need be neither equal nor hashable; a turn may take another time."""
-    kept: dict[str, Any] = {}
-    monkeypatch.setattr("xrelay.placement.costs.job._in_turns", kept)
-
-    class Unhashable(NumpyBackend):
-        __hash__: Any = None
-
-    text = text_of(extract(part(graph_of(program(CHAIN)), "a"), "f").function)
-    for seconds in (0.001, 0.002):
-        job = Job(text, lambda: Unhashable(), Machine.here(1), 1.0)
-        assert isinstance(run_turn("part", job, seconds), Measurement)
-    assert list(kept) == ["part"]
-
-
-@pytest.mark.parametrize(("taken", "repeats"), [(0.5, 1), (0.1, 10), (1e-9, MOST_REPEATS)])
-def test_samples_of_turns(taken: float, repeats: int) -> None:
-    """They take a while, so that the clock does not count; what gives inputs takes no time of it."""
-    now = 0.0
-    given: list[int] = []
-
-    def run(number: int) -> None:
-        nonlocal now
-        now += taken
-
-    def inputs() -> int:
-        nonlocal now
-        now += 100.0
-        given.append(len(given))
-        return given[-1]
-
-    assert one_turn(run, inputs, lambda: now, 0.0, 1.0) == pytest.approx(taken, rel=1e-6, abs=2e-8)
-    assert 3 * repeats <= len(given) <= 3 * repeats + 8
-
-
-def test_parts_that_fail_in_a_turn_keep_what_was_measured(tmp_path: Path) -> None:
-    """They are asked for no other turn."""
-
-    class Lost(Inline):
-        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-            if fn is not run_turn:
-                return super().submit(fn, *args, **kwargs)
-            self.count += 100
-            future: Future[Any] = Future()
-            future.set_exception(WorkerLost("it crashes"))
-            return future
-
-    executor = Lost()
-    costs = measured(tmp_path, executor)
-    before = costs.estimates([candidate("a")])
-    turns = costs.turns({candidate("a"): Cost(1.0)})
-    taken = {key: [turn(), turn()] for key, turn in turns.items()}
-    assert executor.count == 101 and all(isnan(s) for each in taken.values() for s in each)
-    costs.note_turns([candidate("a")], taken)
-    assert costs.estimates([candidate("a")]) == before and costs.measured == 1
 
 
 def test_failures_are_kept_with_their_reasons(tmp_path: Path) -> None:

@@ -36,8 +36,11 @@ from xrelay.frontends.onnx.importer.node import Body, Node
 
 MOST_VALUES = 64
 """Numbers that are computed from more values are not looked into."""
-MOST = 1 << 62
-"""Conditions that compare larger numbers are not looked into, as these may wrap around."""
+MOST, MOST_STEP, MOST_ROUNDS = 1 << 62, 1 << 20, 1 << 41
+"""
+Conditions that compare larger numbers, such that grow faster or for longer are not looked into: these might wrap around. What is
+an expression of lengths is at most some 2^40.
+"""
 COUNTING = frozenset(
     (
         *("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And"),
@@ -214,16 +217,17 @@ class _Condition:
             return None
         (begin, step), (other, other_step) = less, more
         # It is `begin + round * step`, on both sides.
-        numbers = (begin, step, other, other_step)
-        if any(not is_open(each) and abs(each) >= MOST for each in numbers):
+        if any(not is_open(each) and abs(each) >= MOST for each in (begin, other)):
+            return None
+        if max(abs(step), abs(other_step)) >= MOST_STEP:
             return None
         step, distance = step - other_step, other - begin
         if kind in (LessEqualOp, GreaterEqualOp):
             distance += 1
         if step < 1:
             return None
-        behind = (distance + step - 1) // step + 1
-        return max(behind, 1)
+        behind = max((distance + step - 1) // step + 1, 1)
+        return behind if is_open(behind) or behind < MOST_ROUNDS else None
 
     def _of_round(self, value: SSAValue) -> tuple[int, int] | None:
         """What a number is in the first round, and by how much it grows in each."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx_models import (
     Samples,
     build,
@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import NameLoc
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import ONNX_NAME
 from xrelay.frontends.onnx import OnnxImportError, import_model, load_model
-from xrelay.frontends.onnx.errors import UnknownInputs
 from xrelay.frontends.onnx.importer.converters import NEWEST_OPSET
 
 SAMPLES = Samples(11)
@@ -268,72 +267,6 @@ def test_all_unsupported_nodes_are_listed_at_once():
     ):
         assert expected in message
     assert "Unknown" not in message
-
-
-OPEN = '<ir_version: 9, opset_import: ["" : 18, "own" : 1, "com.example" : 1]>'
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "{ a = Relu (x) b = com.example.Fancy (a) y = Add (x, b) }",
-        "{ y = own.outer (x) }",
-        "{ k = Constant <value_int = 3> () b = com.example.Fancy (x) y = Expand (x, b) }",
-    ],
-)
-def test_operators_of_models_with_open_dimensions(body: str) -> None:
-    """Those that are not supported are named before there are lengths, those in functions among them."""
-    functions = """
-        <domain: "own", opset_import: ["" : 18, "own" : 1]> outer (a) => (b) { b = own.inner (a) }
-        <domain: "own", opset_import: ["" : 18, "com.example" : 1]> inner (a) => (b, c) {
-            b = com.example.Fancy (a)
-            c = com.example.Fancier (a)
-        }"""
-    model = parser.parse_model(f"{OPEN} m (float[n, 4] x) => (float[n, 4] y) {body}{functions}")
-    with pytest.raises(OnnxImportError) as found:
-        import_model(model)
-    assert "1 node is not supported" in str(found.value)
-    assert "op type Fancy, domain 'com.example', opset 1: the operator is not" in str(found.value)
-    assert "Fancier" not in str(found.value)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "{ unused = com.example.Fancy (x) y = Relu (x) }",
-        """{ c = Constant <value = bool {1}> () y = If (c) <
-            then_branch = t () => (float[n, 4] a) { a = Relu (x) },
-            else_branch = e () => (float[n, 4] b) { b = com.example.Fancy (x) }> }""",
-        "{ y = own.itself (x) }",
-    ],
-)
-def test_operators_that_may_not_run(body: str) -> None:
-    """What nothing needs, and branches: lengths are all that is asked for. A function that calls itself is no endless search."""
-    function = '<domain: "own", opset_import: ["own" : 1]> itself (a) => (b) { b = own.itself (a) }'
-    model = parser.parse_model(f"{OPEN} m (float[n, 4] x) => (float[n, 4] y) {body}{function}")
-    with pytest.raises(UnknownInputs, match="unknown dimension 0"):
-        import_model(model)
-
-
-def test_functions_that_call_others_twice_are_looked_into_once() -> None:
-    """Each level doubles the calls: 2^28 are no walk to take."""
-    levels = 28
-    functions = "".join(
-        f"""<domain: "own", opset_import: ["own" : 1]> f{i} (a) => (b) {{
-            c = own.f{i + 1} (a)
-            b = own.f{i + 1} (c)
-        }}"""
-        for i in range(levels)
-    )
-    last = f"""<domain: "own", opset_import: ["com.example" : 1]> f{levels} (a) => (b) {{
-        b = com.example.Fancy (a)
-    }}"""
-    model = parser.parse_model(
-        f"{OPEN} m (float[n, 4] x) => (float[n, 4] y) {{ y = own.f0 (x) }}{functions}{last}"
-    )
-    with pytest.raises(OnnxImportError, match="op type Fancy") as found:
-        import_model(model)
-    assert str(found.value).count("op type Fancy") == 1
 
 
 def test_wrong_nodes_are_listed_with_those_that_are_not_supported():

@@ -414,12 +414,14 @@ def test_conditions_that_are_not_looked_into(condition: str) -> None:
     [
         ("k = Mul(i, large) on = LessOrEqual(k, largest)", "Add(j, one)"),
         ("on = Less(j, largest)", "Add(j, large)"),
+        ("k = Mul(i, quarter) l = Mul(i, less) m = Add(l, seventy) on = Less(k, m)", "Add(j, one)"),
     ],
 )
 def test_numbers_that_wrap_around(condition: str, following: str) -> None:
     """They are less again behind the largest."""
     looped = counted(condition, most="seventy", following=following)
-    for name, number in (("large", 2**63 - 2), ("largest", 2**63 - 1)):
+    numbers = {"large": 2**63 - 2, "largest": 2**63 - 1, "quarter": 2**61 - 10, "less": 2**61 - 11}
+    for name, number in numbers.items():
         constant = helper.make_node("Constant", [], [name], value_int=number)
         looped.graph.node.insert(0, constant)
     x = floats(2)
