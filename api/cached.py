@@ -45,16 +45,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("xrelay.cache")
 
 _PACKAGES = (
-    *(
-        "analysis",
-        "backends",
-        "dialects",
-        "frontends",
-        "interpreters",
-        "lowering",
-        "runtime",
-        "transforms",
-    ),
+    *("analysis", "backends", "dialects", "frontends"),
+    *("interpreters", "lowering", "runtime", "transforms"),
 )
 """The packages whose sources decide what machine code a model becomes, beside `xrelay` itself."""
 _LIBRARIES = ("xdsl", "llvmlite", "numpy", "onnx", "ml_dtypes")

@@ -19,12 +19,12 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.errors import OptionError
 from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords, read_records
-from xrelay.options import CompileOptions, Progress, silent
+from xrelay.options import CompileOptions, ModelSource, Progress, silent
 from xrelay.precision import FULL, NO_RULES, GivenRules, PrecisionWarning, note
 from xrelay.precision import precision_rules as read_rules
 from xrelay.runtime.arguments import (
     check_callable,
-    flag_argument,
+    check_flag,
     kind_of,
     number_argument,
     path_argument,
@@ -144,8 +144,8 @@ def compile_model(
     if remark is not None:
         warnings.warn(remark, PrecisionWarning, stacklevel=2)
     number_argument("specialise_after", specialise_after, 0, MOST_CALLS, OptionError)
-    flag_argument("cache", cache, OptionError)
-    flag_argument("fallback", fallback, OptionError)
+    check_flag("cache", cache, OptionError)
+    check_flag("fallback", fallback, OptionError)
     check_callable("progress", progress, OptionError)
     given = cast(object, shapes)
     if given is not None and not isinstance(given, Mapping):
@@ -156,7 +156,7 @@ def compile_model(
     compile_own = partial(_compile_own, cache=cache, progress=progress)
 
     def for_many(
-        model: str | Path | ModelProto | ModuleOp,
+        model: ModelSource,
         shapes: Shapes,
         layouts: Layouts,
         scope: Scope,
@@ -166,7 +166,7 @@ def compile_model(
         return compile_own(model, shapes, own, scope=scope, loaded=loaded, verified=True)
 
     def compiled(
-        model: str | Path | ModelProto | ModuleOp,
+        model: ModelSource,
         shapes: Shapes | None,
         layouts: Layouts = ROW_MAJOR,
         loaded: LoadedModel | None = None,
@@ -180,24 +180,19 @@ def compile_model(
         return compile_own(model, shapes, own, loaded=loaded, verified=verified, is_stage=is_stage)
 
     def for_file(
-        model: str | Path | ModelProto | ModuleOp,
-        unknown: UnknownDimensions,
-        known: Sequence[Mapping[str, Known]],
+        model: ModelSource, unknown: UnknownDimensions, known: Sequence[Mapping[str, Known]]
     ) -> ManyCode:
         from xrelay.saved_lengths import compile_many
 
         return compile_many(model, unknown, options, progress, known)
 
-    def read(model: str | Path | ModelProto | ModuleOp, shapes: Shapes) -> ModuleOp:
+    def read(model: ModelSource, shapes: Shapes) -> ModuleOp:
         from xrelay.compiler import read_model
 
         return with_room(lambda: read_model(model, shapes, limits, verified=True)[0])
 
     def whole(
-        model: str | Path | ModelProto | ModuleOp,
-        shapes: Shapes | None = None,
-        *,
-        is_stage: bool = True,
+        model: ModelSource, shapes: Shapes | None = None, *, is_stage: bool = True
     ) -> AnyModel:
         """A model of whatever kind: a stage, which comes from what was verified before, or what the caller gave."""
         try:
@@ -221,7 +216,7 @@ def compile_model(
             of_elements = StagesOfElements(read, whole, is_stage)
 
             def program(
-                model: str | Path | ModelProto | ModuleOp,
+                model: ModelSource,
                 shapes: Mapping[str, Known],
                 layouts: Layouts,
                 loaded: LoadedModel | None,
@@ -279,7 +274,7 @@ def _compile_regions(
 
 
 def _compile_own(
-    model: str | Path | ModelProto | ModuleOp,
+    model: ModelSource,
     shapes: Shapes | None,
     options: CompileOptions,
     *,

@@ -39,7 +39,7 @@ from xrelay.lowering.program.program import Constants, Program, Step, lower_func
 from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.many_lengths import open_lengths
 from xrelay.memory import packed_constants, require_memory
-from xrelay.options import CompileOptions, Progress, silent
+from xrelay.options import CompileOptions, ModelSource, Progress, silent
 from xrelay.places import Places, verify_failure
 from xrelay.precision import BFLOAT, FULL, PRECISIONS, known_operators, multiplies, widened
 from xrelay.program_parser import ProgramParser
@@ -57,8 +57,6 @@ from xrelay.transforms.quantize.reduce_precision import ReducePrecisionPass
 from xrelay.transforms.rules.copying import copied
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from xrelay.frontends.onnx.loaded import LoadedModel
 
 
@@ -79,7 +77,7 @@ def context() -> Context:
 
 @collector_paused()
 def read_model(
-    model: str | Path | ModelProto | ModuleOp,
+    model: ModelSource,
     shapes: Shapes | None = None,
     limits: Limits = DEFAULT_LIMITS,
     *,
@@ -133,7 +131,7 @@ def require_limits(module: ModuleOp, limits: Limits) -> None:
 
 
 def _module_of(
-    model: str | Path | ModelProto | ModuleOp,
+    model: ModelSource,
     loaded: LoadedModel | None,
     shapes: Shapes | None,
     limits: Limits,
@@ -448,11 +446,7 @@ def signature_of(
 
 def tensor_spec(port: Port) -> TensorSpec:
     """An input or output as the run time describes it."""
-    return TensorSpec(
-        port.name,
-        tuple(map(hint, port.type.get_shape())),
-        port.dtype,
-    )
+    return TensorSpec(port.name, tuple(map(hint, port.type.get_shape())), port.dtype)
 
 
 def step_spec(step: Step) -> StepSpec:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +17,7 @@ from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT, No
 from xrelay.backends.base import Backend
-from xrelay.backends.regions import region_inputs, region_operators, region_outputs
+from xrelay.backends.regions import region_bytes, region_operators
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
 from xrelay.partitioned import compiler_of
@@ -96,10 +95,7 @@ def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
                 compiler,
                 tuple(map(short_name, inside)),
                 sum(map(_flops, inside)),
-                sum(
-                    prod(tensor.shape) * tensor.dtype.itemsize
-                    for tensor in (*region_inputs(function), *region_outputs(function))
-                ),
+                region_bytes(function),
                 None if seconds is None else seconds(function),
             )
         )

@@ -33,8 +33,7 @@ class OwnCode(Backend):
 
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
         settings = CompileOptions(options.threads)
-        model = Model.from_code(compile_code(as_program(function), "region", settings))
-        return lambda inputs, outputs: model.run_into(inputs, outputs)
+        return Model.from_code(compile_code(as_program(function), "region", settings)).run_into
 
 
 def own_code() -> Backend:

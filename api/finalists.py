@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
 from itertools import combinations
 from typing import Any, cast
 
@@ -21,7 +20,7 @@ from xrelay.options import CompileOptions, Progress, silent
 from xrelay.partitioned import compile_partition, compiler_of
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.graph.index_set import index_set, members
+from xrelay.placement.graph.index_set import index_set, members, union_of
 from xrelay.placement.graph.origin import Origin
 from xrelay.placement.graph.rewriting import rewrite
 from xrelay.placement.graph.sub_graph import SubGraph
@@ -89,7 +88,7 @@ def side_by_side(placement: Placement, plan: Mapping[str, Any]) -> dict[str, Any
         if region["engine"] == HOST:
             continue
         inside = index_set(node["index"] for node in region["nodes"]) & ~placement.graph.constants
-        after = reduce(int.__or__, map(downstream.__getitem__, members(inside)), 0)
+        after = union_of(map(downstream.__getitem__, members(inside)))
         engines.append((region["engine"] == OWN, inside, after))
     for (is_own, one, after_one), (other_is_own, other, after_other) in combinations(engines, 2):
         # Regions of own code that touch are one, and others of it are quick to start.

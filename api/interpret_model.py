@@ -17,10 +17,12 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, arrays_in
 from xrelay.interpreters.relay import SizeLimit, interpret
+from xrelay.options import ModelSource
 from xrelay.program_weights import require_weights
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.memory import wrong_type
 from xrelay.runtime.model import named_arrays
 from xrelay.runtime.signature import (
     InputSequence,
@@ -99,9 +101,7 @@ def _arrays_and_sequences(
     )
 
 
-def interpreted(
-    model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None, limits: Limits
-) -> InterpretedModel:
+def interpreted(model: ModelSource, shapes: Shapes | None, limits: Limits) -> InterpretedModel:
     """A model read for the interpreter. Raises UnknownDimensions for an ONNX model that leaves some open."""
     module, name = with_room(lambda: read_model(model, shapes, limits))
     require_weights(module, model)
@@ -124,8 +124,7 @@ class InterpretedModel:
         arrays = named_arrays(specs, inputs)
         for spec, array in zip(specs, arrays, strict=True):
             if not spec.describes(array):
-                found = f"{array.dtype}{list(array.shape)}"
-                raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
+                raise wrong_type("input", spec, array)
         arguments = nested(list(map(stored, arrays)), function.function_type.inputs.data)
         try:
             results = with_room(

@@ -23,18 +23,13 @@ from xrelay.errors import OptionError
 from xrelay.runtime.arguments import count_given, few, kind_of, number_argument
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array
-from xrelay.runtime.signature import listed
 from xrelay.runtime.staged import AnyModel
 
 
 class CompiledRep(BackendRep):
     """A compiled model that is run on arrays in the order of its inputs, or by name."""
 
-    def __init__(
-        self,
-        model: AnyModel,
-        sequences: Collection[str] = (),
-    ):
+    def __init__(self, model: AnyModel, sequences: Collection[str] = ()):
         """`sequences` names the outputs that are lists of arrays."""
         self.model = model
         self._sequences = sequences
@@ -52,7 +47,7 @@ class CompiledRep(BackendRep):
             raise TypeError(f"unknown options: {', '.join(kwargs)}")
         if not isinstance(inputs, Mapping):
             specs = self.model.signature.inputs
-            arrays = _in_order(inputs, len(specs), listed(specs))
+            arrays = _in_order(inputs, len(specs), few(specs))
             inputs = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
         return grouped(self.model.run(inputs), self._sequences)
 

@@ -3,17 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from reprlib import repr as shown
-from typing import cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.errors import OptionError
 from xrelay.lowering.emit.target import NATIVE, TARGETS, unknown_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
 from xrelay.precision import FULL, NO_RULES, PrecisionRules, checked_precision, precision_rules
-from xrelay.runtime.arguments import flag_argument, number_argument
+from xrelay.runtime.arguments import check_flag, number_argument
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.support import MAX_THREADS
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from onnx import ModelProto
+    from xdsl.dialects.builtin import ModuleOp
+
+ModelSource: TypeAlias = "str | Path | ModelProto | ModuleOp"
+"""What a model is given as."""
 Progress = Callable[[str], None]
 """Told the name of each stage as it begins."""
 
@@ -55,8 +63,8 @@ class CompileOptions:
             raise OptionError(f"target is {shown(target)}, expected one of {', '.join(known)}")
         if target not in known:
             raise OptionError(unknown_target(target))
-        flag_argument("profile", self.profile, OptionError)
-        flag_argument("winograd", self.winograd, OptionError)
+        check_flag("profile", self.profile, OptionError)
+        check_flag("winograd", self.winograd, OptionError)
         if not isinstance(cast(object, self.tuning), TuningRecords):
             raise OptionError(f"tuning is {shown(self.tuning)}, expected TuningRecords")
         checked_precision(self.precision)

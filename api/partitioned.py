@@ -31,13 +31,13 @@ from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY, Yes
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
-from xrelay.backends.regions import compile_region, region_operators, region_text
+from xrelay.backends.regions import compile_region, field_slice, region_operators, region_text
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, run_passes, tensor_spec
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.shapes import field_places, leaf_types
+from xrelay.dialects.shapes import leaf_types
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_array
@@ -266,16 +266,11 @@ class PartitionedCompiler:
                 slots = (slot for field in op.fields for slot in self.places[field])
                 self.places[op.result] = tuple(slots)
             case TupleGetItemOp():
-                self.places[op.result] = self.item(op)
+                self.places[op.result] = self.places[op.tuple_value][field_slice(op)]
             case func.CallOp():
                 self.step(op, functions[op.callee.string_value()])
             case _:
                 raise CompileError(f"{op.name} cannot be part of a partitioned model")
-
-    def item(self, op: TupleGetItemOp) -> tuple[int, ...]:
-        """The slots of one field of a tuple."""
-        first, *_, end = field_places(op.tuple_value.type)[op.index.value.data :][:2]
-        return self.places[op.tuple_value][first:end]
 
     def step(self, op: func.CallOp, function: func.FuncOp) -> None:
         """Adds the step that a call is."""
@@ -355,12 +350,7 @@ class PartitionedCompiler:
 
     def native_region(self, function: func.FuncOp, threads: int) -> RunRegion:
         """A region compiled by xrelay's own code generator."""
-        model = self.native(as_program(function), threads)
-
-        def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-            model.run_into(inputs, outputs)
-
-        return run
+        return self.native(as_program(function), threads).run_into
 
     def plan(self, returned: frozenset[int]) -> int:
         """Places what lies between steps in a workspace; its size in bytes."""

@@ -19,10 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.backends.base import Backend
 from xrelay.engines import Engines
@@ -35,7 +34,7 @@ from xrelay.finalists import (
     plans_at_once,
     plans_to_try,
 )
-from xrelay.options import CompileOptions, Progress, silent
+from xrelay.options import CompileOptions, ModelSource, Progress, silent
 from xrelay.own_costs import PROFILED, StepRule, note_own_turns, own_costs, own_turn
 from xrelay.placement.confirmation import TURNS, Run, Verdict, take_turns
 from xrelay.placement.costs.borders import BorderTable
@@ -63,10 +62,6 @@ from xrelay.runtime.signature import Shapes
 from xrelay.runtime.support import MAX_THREADS
 from xrelay.sources import Source
 from xrelay.whole_runs import WholeRuns, confirmed, refined
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
-
 
 MOST_TURNS = 10_000
 MOST_REMEASURES = 100
@@ -226,7 +221,7 @@ class _Placing:
             self.database,
             self.engines.described(),
             self.machine,
-            self.executor,
+            executor=self.executor,
             # Single engines, which are measured after these, decide what may ship.
             budget=self.settings.measure_seconds / 2,
             progress=self.progress,
@@ -463,7 +458,7 @@ def placed_model(
 
 
 def compile_placed(
-    model: str | Path | ModelProto | ModuleOp,
+    model: ModelSource,
     shapes: Shapes | None,
     options: CompileOptions,
     backends: Sequence[str | Backend],

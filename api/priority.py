@@ -8,8 +8,6 @@ placements can be compared with it, they are candidates as well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -25,7 +23,7 @@ from xrelay.dialects.limits import Limits
 from xrelay.dialects.model_names import location_names
 from xrelay.finalists import apply_regions
 from xrelay.numbering import number_in, numbered
-from xrelay.options import CompileOptions, Progress, silent
+from xrelay.options import CompileOptions, ModelSource, Progress, silent
 from xrelay.partitioned import compile_partition, compiler_of, find_backends, partition
 from xrelay.placement.costs.cost import Cost
 from xrelay.placement.graph.dataflow import Graph
@@ -38,9 +36,6 @@ from xrelay.runtime.signature import Shapes
 from xrelay.sources import Source
 from xrelay.staged import require_known_sizes
 from xrelay.transforms.outline_default_regions import outline_default_regions
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
 
 
 def priority_placement(
@@ -131,7 +126,7 @@ def priority_model(
 
 
 def priority_source(
-    model: str | Path | ModelProto | ModuleOp,
+    model: ModelSource,
     shapes: Shapes | None,
     backends: Sequence[Backend],
     limits: Limits,
@@ -142,7 +137,7 @@ def priority_source(
 
 
 def compile_partitioned(
-    model: str | Path | ModelProto | ModuleOp,
+    model: ModelSource,
     shapes: Shapes | None,
     options: CompileOptions,
     backends: Sequence[str | Backend],

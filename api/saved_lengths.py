@@ -14,11 +14,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from math import prod
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from xdsl.utils.exceptions import DiagnosticException
@@ -43,7 +41,7 @@ from xrelay.lowering.program.program import Constants, Program
 from xrelay.lowering.program.selection import KnownParameters, use_known_parameters
 from xrelay.many_lengths import Opener
 from xrelay.memory import packed_constants, require_memory
-from xrelay.options import CompileOptions, Progress, silent
+from xrelay.options import CompileOptions, ModelSource, Progress, silent
 from xrelay.program_weights import require_weights
 from xrelay.runtime.arguments import few
 from xrelay.runtime.dimensions.code import ManyCode
@@ -70,10 +68,6 @@ from xrelay.runtime.signature import (
 )
 from xrelay.staged import require_known_sizes
 
-if TYPE_CHECKING:
-    from onnx import ModelProto
-    from xdsl.dialects.builtin import ModuleOp
-
 T = TypeVar("T")
 
 logger = logging.getLogger("xrelay.lengths")
@@ -89,7 +83,7 @@ GREATEST_USUAL = 256
 
 
 def compile_many(
-    model: str | Path | ModelProto | ModuleOp,
+    model: ModelSource,
     unknown: UnknownDimensions,
     options: CompileOptions,
     progress: Progress = silent,
@@ -162,24 +156,13 @@ def require_lengths_alone(unknown: UnknownDimensions) -> None:
     left = [
         each
         for each in unknown.inputs
-        if each.dims is None or (each.name in unknown.values and not _are_lengths(each))
+        if each.dims is None or (each.name in unknown.values and not each.may_be_lengths)
     ]
     if left:
         raise OptionError(
             f"there is no program for each rank or all elements of inputs, which the model leaves open: {few(left)}; state "
             "shapes by --shape or shapes=, and elements in Python (shapes= of xrelay.compile, with xrelay.InputValue)"
         )
-
-
-def _are_lengths(spec: OpenTensor) -> bool:
-    """Whether the elements of an input are lengths: a few whole numbers."""
-    dims = spec.dims or ()
-    lengths = [each for each in dims if isinstance(each, int)]
-    return (
-        len(lengths) == len(dims)
-        and spec.dtype is not None
-        and InputValue.of(np.zeros(lengths, spec.dtype)).numbers is not None
-    )
 
 
 @dataclass(frozen=True)
@@ -199,7 +182,7 @@ class _Saving:
 
     def __init__(
         self,
-        model: str | Path | ModelProto | ModuleOp,
+        model: ModelSource,
         unknown: UnknownDimensions,
         options: CompileOptions,
         progress: Progress,
@@ -322,11 +305,9 @@ class _Saving:
 
     def lengths_in(self, shapes: Mapping[str, Known]) -> dict[str, int]:
         """The length of each dimension in the shapes of inputs."""
-        found: dict[str, int] = {}
-        for dimension in self.dimensions:
-            place, axis = dimension.places[0]
-            found[dimension.name] = told_by(shapes)[place][axis]
-        return found
+        rows = told_by(shapes)
+        places = {each.name: each.places[0] for each in self.dimensions}
+        return {name: rows[number][axis] for name, (number, axis) in places.items()}
 
     # -- programs -----------------------------------------------------------------------------------
 
@@ -358,7 +339,10 @@ class _Saving:
     ) -> _Made:
         """A program for shapes; with lengths of a scope, for many."""
         options, number_ = self.options, len(self.made)
-        progress = self.progress if not number_ else partial(_beside, self.progress, number_ + 1)
+
+        def progress(stage: str) -> None:
+            self.progress(f"program {number_ + 1}: {stage}" if number_ else stage)
+
         progress("read the model")
         module, name = read_model(self.model, shapes, options.limits)
         require_known_sizes(module)
@@ -383,10 +367,6 @@ class _Saving:
             )
             signature = replace(signature, lengths=_alone(signature, rows))
         return _Made(signature, ir, program, constants, parameters)
-
-
-def _beside(progress: Progress, program: int, stage: str) -> None:
-    progress(f"program {program}: {stage}")
 
 
 def _single(guard: Polynomial) -> tuple[int, int] | None:
@@ -481,22 +461,19 @@ def _value(spec: OpenTensor, lengths: Mapping[str, int]) -> InputValue:
 
 
 def _shape(spec: OpenTensor, lengths: Mapping[str, int]) -> tuple[int, ...]:
-    found: list[int] = []
-    for axis, dim in enumerate(spec.dims or ()):
-        name = spec.length_name(axis)
-        found.append(lengths[name] if name is not None else int(dim))
-    return tuple(found)
+    dims = spec.dims or ()
+    names = map(spec.length_name, range(len(dims)))
+    return tuple(
+        int(dim) if name is None else lengths[name] for dim, name in zip(dims, names, strict=True)
+    )
 
 
 def _alone(signature: Signature, rows: Sequence[Sequence[int]]) -> OpenLengths:
     """What a program for some lengths alone knows about them; `rows` are elements of inputs that it does not take."""
 
-    def sides(shape: Sequence[int]) -> tuple[tuple[tuple[tuple[int, ...], int], ...], ...]:
-        return tuple(number(length) for length in shape)
-
     tensors = signature.inputs, signature.outputs
-    inputs, outputs = (tuple(sides(spec.shape) for spec in side) for side in tensors)
-    inputs = (*inputs, *map(sides, rows))
+    inputs, outputs = (tuple(tuple(map(number, spec.shape)) for spec in side) for side in tensors)
+    inputs = (*inputs, *(tuple(map(number, row)) for row in rows))
     texts = tuple(tuple(tuple(map(str, spec.shape)) for spec in side) for side in tensors)
     size = signature.workspace_bytes
     return OpenLengths(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
@@ -19,7 +18,7 @@ from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE, model_name
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.program.control_flow import check_straight
-from xrelay.options import CompileOptions, Progress, silent
+from xrelay.options import CompileOptions, ModelSource, Progress, silent
 from xrelay.partitioned import check_references, preparation_passes
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.origin import Origin, Place
@@ -27,9 +26,6 @@ from xrelay.program_weights import require_weights
 from xrelay.runtime.signature import Shapes
 from xrelay.staged import require_known_sizes
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
 
 
 @dataclass
@@ -44,7 +40,7 @@ class Source:
     @classmethod
     def read(
         cls,
-        model: str | Path | ModelProto | ModuleOp,
+        model: ModelSource,
         shapes: Shapes | None = None,
         limits: Limits = DEFAULT_LIMITS,
         *,

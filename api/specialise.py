@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -21,6 +22,7 @@ from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import element_type_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.many_lengths import ManyLengths, Opener
+from xrelay.options import ModelSource
 from xrelay.runtime.arguments import few, number_argument
 from xrelay.runtime.code import SavedCode
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, Program, Specialisation
@@ -42,8 +44,6 @@ from xrelay.transforms.rules.parameters import parameter_attributes, take_tuples
 from xrelay.transforms.rules.stages import UnknownSizes
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from xrelay.frontends.onnx.loaded import LoadedModel
 
 logger = logging.getLogger("xrelay.lengths")
@@ -82,28 +82,17 @@ def described(port: Port) -> OpenTensor:
 
 
 def dynamic_model(
-    model: str | Path | ModelProto | ModuleOp,
+    model: ModelSource,
     unknown: UnknownDimensions,
-    compiled: Callable[
-        [str | Path | ModelProto | ModuleOp, Mapping[str, Known], Layouts, LoadedModel | None],
-        Program,
-    ],
-    for_many: Callable[
-        [str | Path | ModelProto | ModuleOp, Shapes, Layouts, Scope, LoadedModel | None], Model
-    ]
-    | None,
-    for_file: Callable[
-        [str | Path | ModelProto | ModuleOp, UnknownDimensions, Sequence[Mapping[str, Known]]],
-        SavedCode,
-    ],
+    compiled: Callable[[ModelSource, Mapping[str, Known], Layouts, LoadedModel | None], Program],
+    for_many: Callable[[ModelSource, Shapes, Layouts, Scope, LoadedModel | None], Model] | None,
+    for_file: Callable[[ModelSource, UnknownDimensions, Sequence[Mapping[str, Known]]], SavedCode],
     staged: Callable[[UnknownDimensions, DynamicSignature], StagedModel | None],
     specialise_after: int = 0,
     loaded: LoadedModel | None = None,
     *,
     stages_for: Callable[[Mapping[str, Known]], StagedModel | None],
-    stages_of_all: Callable[
-        [str | Path | ModelProto | ModuleOp, Mapping[str, Known]], StagedModel | None
-    ],
+    stages_of_all: Callable[[ModelSource, Mapping[str, Known]], StagedModel | None],
     is_imported: bool,
 ) -> DynamicModel:
     """
@@ -124,7 +113,7 @@ def dynamic_model(
             return None
 
     if isinstance(model, str | Path):
-        source: str | Path | ModelProto | ModuleOp = model
+        source: ModelSource = model
         name, before = Path(model).stem, _stamp(model)
     elif isinstance(model, ModuleOp):
         source, name, before = copied(model), "model", None
@@ -139,17 +128,17 @@ def dynamic_model(
         require_same()
         return compiled(source, shapes, layouts, once())
 
-    signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
-    ranges = unknown.ranges
+    dynamic = partial(
+        DynamicModel,
+        DynamicSignature(name, unknown.inputs, unknown.outputs),
+        program,
+        values=unknown.values,
+        ranges=unknown.ranges,
+        staged=staged,
+        stages_for=stages_for,
+    )
     if for_many is None:
-        return DynamicModel(
-            signature,
-            program,
-            values=unknown.values,
-            ranges=ranges,
-            staged=staged,
-            stages_for=stages_for,
-        )
+        return dynamic()
     make = for_many
 
     def program_for_many(shapes: Shapes, layouts: Layouts, scope: Scope) -> Model:
@@ -160,8 +149,7 @@ def dynamic_model(
         require_same()
         for_file(source, unknown, [each.shapes for each in specialisations]).save(path)
 
-    many = ManyLengths(Opener(unknown.inputs, program_for_many, ranges))
-
+    many = ManyLengths(Opener(unknown.inputs, program_for_many, unknown.ranges))
     named = {each.name: each for each in unknown.inputs}
 
     def model_for_many(shapes: dict[str, Known], layouts: Layouts) -> Program | None:
@@ -182,17 +170,7 @@ def dynamic_model(
             except HasNoCode:
                 return None  # With the numbers of the shapes it may have.
 
-    return DynamicModel(
-        signature,
-        program,
-        values=unknown.values,
-        for_many=model_for_many,
-        ranges=ranges,
-        save=save,
-        staged=staged,
-        stages_for=stages_for,
-        specialise_after=specialise_after,
-    )
+    return dynamic(for_many=model_for_many, save=save, specialise_after=specialise_after)
 
 
 def _stamp(source: object) -> tuple[int, int] | None:

@@ -15,6 +15,7 @@ from xrelay.analysis.facts.ports import input_names, ports
 from xrelay.compiler import is_onnx
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.frontends.onnx.errors import UnknownInputs
+from xrelay.options import ModelSource
 from xrelay.runtime.arguments import few
 from xrelay.runtime.dynamic import MOST_PROGRAMS, DynamicSignature
 from xrelay.runtime.signature import (
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
     from xrelay.frontends.onnx.loaded import LoadedModel
 
-Source: TypeAlias = "str | Path | ModelProto | ModuleOp"
-"""What a model is given as."""
 Whole: TypeAlias = "Callable[[ModelProto | ModuleOp], AnyModel]"
 """Compiles a model of whatever kind."""
 
@@ -82,7 +81,7 @@ def _described(function: func.FuncOp) -> tuple[tuple[OpenTensor, ...], tuple[Ope
     return tuple(map(described, inputs)), tuple(map(described, outputs))
 
 
-def model_name(model: Source) -> str:
+def model_name(model: ModelSource) -> str:
     """What a model is called in messages."""
     if isinstance(model, str | Path):
         return Path(model).stem
@@ -112,7 +111,9 @@ class StagesOfElements:
     branch, the same stages serve all shapes: once some shapes have shown that sizes depend on data, others do not matter.
     """
 
-    def __init__(self, read: Callable[[Source, Shapes], ModuleOp], whole: Whole, is_stage: bool):
+    def __init__(
+        self, read: Callable[[ModelSource, Shapes], ModuleOp], whole: Whole, is_stage: bool
+    ):
         """
         `read` gives the program for elements of inputs, and `whole` compiles a stage; `is_stage` says whether the program is one,
         too.
@@ -129,7 +130,7 @@ class StagesOfElements:
         return found.result() if found is not None and found.done() else None
 
     def made(
-        self, model: Source, shapes: Mapping[str, Known], unknown: UnknownDimensions
+        self, model: ModelSource, shapes: Mapping[str, Known], unknown: UnknownDimensions
     ) -> StagedModel:
         """Those for some shapes and elements, for which `unknown` was raised."""
         found: StagedModel | None = None
@@ -137,7 +138,7 @@ class StagesOfElements:
             found = self.of_all_shapes(model, shapes)
         return fixed_stages(unknown, model_name(model), self._whole) if found is None else found
 
-    def of_all_shapes(self, model: Source, shapes: Mapping[str, Known]) -> StagedModel | None:
+    def of_all_shapes(self, model: ModelSource, shapes: Mapping[str, Known]) -> StagedModel | None:
         """
         Those that serve all shapes, for elements of inputs with which some shapes have shown that sizes depend on data; None
         where shapes have to be known. Several calls for the same elements make them once.
@@ -160,7 +161,7 @@ class StagesOfElements:
                 raise
         return future.result()
 
-    def _made(self, model: Source, elements: Shapes) -> StagedModel | None:
+    def _made(self, model: ModelSource, elements: Shapes) -> StagedModel | None:
         module, name = self._read(model, elements), model_name(model)
         # Without elements, shapes had to be known for it to turn out: nothing else decides.
         for all_shapes in (False, True) if elements else (True,):
@@ -201,7 +202,11 @@ def _staged_model(
     fixed: bool = False,
 ) -> StagedModel:
     """With `fixed`, inputs have the shapes that the stages are for, which may say more than the model does."""
-    first = _first(stages.first, signature.name, compiled)
+    first: AnyModel | Repeated
+    if isinstance(stages.first, Rounds):
+        first = Repeated(signature.name, stages.first, compiled(stages.first.body))
+    else:
+        first = compiled(stages.first)
     second = None if stages.second is None else compiled(stages.second)
     if fixed:
         known = {
@@ -213,17 +218,6 @@ def _staged_model(
         inputs = tuple(known.get(spec.name, spec) for spec in signature.inputs)
         signature = DynamicSignature(signature.name, inputs, signature.outputs)
     return StagedModel(signature, first, second, stages.parts)
-
-
-def _first(
-    model: ModelProto | ModuleOp | Rounds[ModelProto] | Rounds[ModuleOp],
-    name: str,
-    compiled: Whole,
-) -> AnyModel | Repeated:
-    """What computes the first stage of a model of some name."""
-    if not isinstance(model, Rounds):
-        return compiled(model)
-    return Repeated(name, model, compiled(model.body))
 
 
 def _open_tensor(spec: OpenTensor | TensorSpec) -> OpenTensor:

@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.backends.base import Backend, BackendError, No, ObjectFile, RegionOptions, Support, Yes
-from xrelay.backends.regions import region_outputs
+from xrelay.backends.regions import field_slice, region_outputs
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, norm
@@ -129,11 +129,7 @@ class CFunction:
                 self.names[op.result] = tuple(n for field in op.fields for n in self.names[field])
                 return
             case core.TupleGetItemOp():
-                types = op.tuple_value.type.types.data
-                counts = [leaf_count(type_) for type_ in types]
-                index = op.index.value.data
-                start = sum(counts[:index])
-                self.names[op.result] = self.names[op.tuple_value][start : start + counts[index]]
+                self.names[op.result] = self.names[op.tuple_value][field_slice(op)]
                 return
             case _ if isinstance(op, RESHAPES):
                 self.names[op.results[0]] = self.names[op.operands[0]]

@@ -272,13 +272,8 @@ def _special(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
     return [value, b.op(two(value, b.input(numbers[::-1].copy())))]
 
 
-def _rank_0(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
-    value = b.input(b.array("float32"))
-    return [b.op(two(b.op(one(value)), value))]
-
-
-def _no_elements(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
-    value = b.input(b.array("float32", 3, 0, 2))
+def _one_input(one: Any, two: Any, b: RegionBuilder, *, shape: Sequence[int]) -> list[SSAValue]:
+    value = b.input(b.array("float32", *shape))
     return [b.op(two(b.op(one(value)), value))]
 
 
@@ -290,6 +285,6 @@ STRUCTURES: dict[str, Callable[[Any, Any, RegionBuilder], list[SSAValue]]] = {
     "constants": _constants,
     "constant operand": _constant_operand,
     "special numbers": _special,
-    "rank 0": _rank_0,
-    "no elements": _no_elements,
+    "rank 0": partial(_one_input, shape=()),
+    "no elements": partial(_one_input, shape=(3, 0, 2)),
 }

@@ -92,12 +92,12 @@ class OnnxRuntimeBackend(OnnxEngine):
             binding = bindings.get(addresses)
             if binding is None:
                 binding = session.io_binding()
-                for name, array in zip(inputs, arrays, strict=True):
-                    where = array.dtype.type, array.shape, array.ctypes.data
-                    binding.bind_input(name, "cpu", 0, *where)
-                for name, array in zip(outputs, results, strict=True):
-                    where = array.dtype.type, array.shape, array.ctypes.data
-                    binding.bind_output(name, "cpu", 0, *where)
+                for bind, names, given in (
+                    (binding.bind_input, inputs, arrays),
+                    (binding.bind_output, outputs, results),
+                ):
+                    for name, array in zip(names, given, strict=True):
+                        bind(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
                 if len(bindings) >= MOST_BINDINGS:
                     bindings.clear()
                 bindings[addresses] = binding

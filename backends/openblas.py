@@ -37,12 +37,12 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.regions import RegionTensor, leaf_tensors, static_tensors
+from xrelay.backends.regions import RegionTensor, field_slice, leaf_tensors, static_tensors
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.shapes import field_places, tensor_type
+from xrelay.dialects.shapes import tensor_type
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.interpreters.constants import constant_array
@@ -180,23 +180,19 @@ class OpenBlasBackend(Backend):
         region = _Region(self.engine)
         parameters = [place for arg in function.body.block.args for place in region.new(arg)]
         region.read(function.body.block.ops)
-        results, steps = region.returned, region.steps
 
         def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
+            arrays: Arrays = {**region.constants, **dict(zip(parameters, inputs, strict=True))}
+            wanted = dict(zip(region.returned, outputs, strict=True))
             # The number of threads is that of the process.
             with self.engine.lock:
                 self.engine.use_threads(options.threads)
-                return run_steps(inputs, outputs)
-
-        def run_steps(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
-            arrays: Arrays = {**region.constants, **dict(zip(parameters, inputs, strict=True))}
-            wanted = dict(zip(results, outputs, strict=True))
-            for place, tensor, kernel in steps:
-                given = wanted.get(place)
-                made = np.empty(tensor.shape, tensor.dtype) if given is None else given
-                kernel(arrays, made)
-                arrays[place] = made
-            return [arrays[place] for place in results]
+                for place, tensor, kernel in region.steps:
+                    given = wanted.get(place)
+                    made = np.empty(tensor.shape, tensor.dtype) if given is None else given
+                    kernel(arrays, made)
+                    arrays[place] = made
+            return [arrays[place] for place in region.returned]
 
         return run
 
@@ -233,8 +229,7 @@ class _Region:
                     fields = (place for each in op.fields for place in self.places[each])
                     self.places[op.result] = tuple(fields)
                 case TupleGetItemOp():
-                    first, *_, end = field_places(op.tuple_value.type)[op.index.value.data :][:2]
-                    self.places[op.result] = self.places[op.tuple_value][first:end]
+                    self.places[op.result] = self.places[op.tuple_value][field_slice(op)]
                 case func.ReturnOp():
                     self.returned = tuple(p for value in op.arguments for p in self.places[value])
                 case CompositeOp():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, cast
 
 from xdsl.dialects import func
@@ -13,7 +14,7 @@ from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import Backend, BackendError, CompiledRegion, ObjectFile, RegionOptions
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.shapes import is_tensor_type, types_within
+from xrelay.dialects.shapes import field_places, is_tensor_type, types_within
 from xrelay.interpreters.arrays import Array, DType, dtype_of
 from xrelay.runtime.arguments import few, kind_of
 from xrelay.runtime.object_file import object_function
@@ -27,6 +28,11 @@ class RegionTensor:
 
     shape: tuple[int, ...]
     dtype: DType
+
+    @property
+    def size(self) -> int:
+        """Bytes of its elements."""
+        return prod(self.shape) * self.dtype.itemsize
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
@@ -68,6 +74,17 @@ def region_inputs(function: func.FuncOp) -> tuple[RegionTensor, ...]:
 def region_outputs(function: func.FuncOp) -> tuple[RegionTensor, ...]:
     """The tensors that a region returns."""
     return tuple(leaf for type_ in function.function_type.outputs for leaf in leaf_tensors(type_))
+
+
+def region_bytes(function: func.FuncOp) -> int:
+    """The bytes that go into a region and out of it."""
+    return sum(each.size for each in (*region_inputs(function), *region_outputs(function)))
+
+
+def field_slice(op: TupleGetItemOp) -> slice:
+    """Which of the tensors of a tuple are those of the field that is taken from it."""
+    places, index = field_places(op.tuple_value.type), op.index.value.data
+    return slice(places[index], places[index + 1])
 
 
 def region_operators(function: func.FuncOp) -> Iterator[Operation]:

@@ -22,7 +22,7 @@ computes what it would, and the report says how long that would take.
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,16 +35,13 @@ from xrelay.analysis.patterns.language import Pattern, is_op, one_of, wildcard
 from xrelay.analysis.patterns.matching import Match
 from xrelay.backends.base import BackendError, CompositePattern, No, Support
 from xrelay.backends.numpy import NumpyBackend
-from xrelay.backends.regions import region_inputs, region_operators, region_outputs, static_tensors
+from xrelay.backends.regions import region_bytes, region_operators, static_tensors
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.runtime.reading import read_source
+from xrelay.runtime.signature import DTYPES
 
 _NUMBERS = ("flops", "bandwidth", "launch")
-DTYPES = (
-    *("bool", "bfloat16", "float16", "float32", "float64"),
-    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-)
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ class SimulatedBackend(NumpyBackend):
         for tensor in tensors:
             if self.costs.dtypes is not None and tensor.dtype.name not in self.costs.dtypes:
                 return f"{tensor.dtype} is not among the dtypes in the file"
-        size = sum(prod(tensor.shape) * tensor.dtype.itemsize for tensor in tensors)
+        size = sum(tensor.size for tensor in tensors)
         if cost.bytes is not None and size > cost.bytes:
             return f"its {size} bytes are more than the {cost.bytes} in the file"
         return None
@@ -123,11 +120,7 @@ class SimulatedBackend(NumpyBackend):
 
     def seconds(self, function: func.FuncOp) -> float:
         """How long a region would take: to start, to move its tensors and to compute."""
-        moved = sum(
-            prod(tensor.shape) * tensor.dtype.itemsize
-            for tensor in (*region_inputs(function), *region_outputs(function))
-        )
-        total = self.costs.launch + moved / self.costs.bandwidth
+        total = self.costs.launch + region_bytes(function) / self.costs.bandwidth
         for op in region_operators(function):
             cost = self.costs.operators.get(short_name(op), OperatorCost())
             total += operation_count(op) / (cost.flops or self.costs.flops)
@@ -195,15 +188,7 @@ def read_costs(path: Path) -> Costs:
     for name in dtypes or ():
         if name not in DTYPES:
             raise BackendError(f"'{path}': there is no dtype '{name}'")
-    return Costs(
-        title,
-        flops,
-        bandwidth,
-        launch,
-        dtypes,
-        operators,
-        composites,
-    )
+    return Costs(title, flops, bandwidth, launch, dtypes, operators, composites)
 
 
 def _number(path: Path, name: str, found: object, least: float | None = None) -> float:

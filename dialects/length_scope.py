@@ -11,11 +11,11 @@ where it meets another length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import gcd, inf, prod
+from math import gcd, inf
 
 from xrelay.dialects.empty_lengths import EmptyLengths
 from xrelay.dialects.polynomials import (
@@ -32,6 +32,7 @@ from xrelay.dialects.polynomials import (
     split,
     times,
     total,
+    value_of,
 )
 from xrelay.dialects.scaling import Scaling
 
@@ -43,19 +44,11 @@ LIKELY = 32
 """Choices are made for lengths of so much at least: a program serves long ones as well as short ones, and these take time."""
 
 
-def _div(lhs: float, rhs: float) -> float:
-    return lhs // rhs
-
-
-def _min(lhs: float, rhs: float) -> float:
-    return min(lhs, rhs)
-
-
-def _max(lhs: float, rhs: float) -> float:
-    return max(lhs, rhs)
-
-
-OPERATIONS: dict[str, Callable[[float, float], float]] = {"div": _div, "min": _min, "max": _max}
+OPERATIONS: dict[str, Callable[[float, float], float]] = {
+    "div": lambda a, b: a // b,
+    "min": min,
+    "max": max,
+}
 
 
 class Pinned(Exception):
@@ -157,16 +150,11 @@ class Scope:
 
     def hint(self, value: Polynomial) -> int:
         """The value in the first call."""
-        return sum(
-            factor * prod(self.atoms[each].hint for each in atoms) for atoms, factor in value
-        )
+        return value_of(value, lambda each: self.atoms[each].hint)
 
     def likely(self, value: Polynomial) -> int:
         """The value that choices are made for, within its bounds: of lengths that fall as others grow it is the least."""
-        numbers = self.atoms
-        found = sum(
-            factor * prod(numbers[each].likely for each in atoms) for atoms, factor in value
-        )
+        found = value_of(value, lambda each: self.atoms[each].likely)
         low, high = self.bounds(value)
         return int(min(max(found, low), high))
 
@@ -247,10 +235,9 @@ class Scope:
             if each in found:
                 continue
             found.add(each)
-            if len(each) == 1 and len(each[0][0]) == 1 and each[0][1] == 1:
-                atom = self.atoms[each[0][0][0]]
-                if atom.operation == operation:
-                    pending += [atom.left, atom.right]
+            atom = self._single_atom(each)
+            if atom is not None and self.atoms[atom].operation == operation:
+                pending += [self.atoms[atom].left, self.atoms[atom].right]
         return found
 
     def _atom(self, operation: str, left: Polynomial, right: Polynomial) -> Polynomial:
@@ -265,19 +252,12 @@ class Scope:
                 low, high = sorted(((0 - known) // factor, (by - 1 - known) // factor))
                 self.remainders[core] = low, high
             elif operation in ("min", "max"):
+                sign = 1 if operation == "min" else -1
                 for side in (left, right):
-                    self._is_beyond(side, place, 1 if operation == "min" else -1)
+                    beyond = times(difference(side, (((place,), 1),)), sign)
+                    core, bounds = _narrowed(self.remainders, beyond, 0)
+                    self.remainders[core] = bounds
         return (((place,), 1),)
-
-    def _is_beyond(self, value: Polynomial, atom: int, sign: int) -> None:
-        """A value is not less than an atom, or with the sign -1 not greater."""
-        core, factor, known = core_of(times(difference(value, (((atom,), 1),)), sign))
-        low, high = self.remainders.get(core, (-inf, inf))
-        if factor > 0:
-            low = max(low, -(known // factor))
-        else:
-            high = min(high, known // -factor)
-        self.remainders[core] = low, high
 
     def _made(self, operation: str, left: Polynomial, right: Polynomial) -> Atom:
         code = OPERATIONS.get(operation) or self.scalings[operation]
@@ -312,13 +292,8 @@ class Scope:
         """Sums are 1 or more, as somebody else sees to. What is decided by that holds no longer than it."""
         before = dict(self.assumed), self._decided
         for value in positive:
-            core, factor, known = core_of(value)
-            low, high = self.assumed.get(core, (-inf, inf))
-            if factor > 0:
-                low = max(low, -((known - 1) // factor))
-            else:
-                high = min(high, (known - 1) // -factor)
-            self.assumed[core] = low, high
+            core, bounds = _narrowed(self.assumed, value, 1)
+            self.assumed[core] = bounds
         self._decided = dict(self._decided)
         try:
             yield
@@ -364,11 +339,7 @@ class Scope:
             len(atoms) > 1 or max(atoms, default=0) >= len(self.symbols) for atoms, _ in value
         ):
             return {}
-
-        def at(numbers: Sequence[int]) -> int:
-            return sum(factor * prod(numbers[each] for each in atoms) for atoms, factor in value)
-
-        if at(self._lengths):
+        if value_of(value, self._lengths.__getitem__):
             return {}
         hints = [atom.hint for atom in self.atoms[: len(self.symbols)]]
         for each in zeros:
@@ -376,12 +347,13 @@ class Scope:
                 hints[each] = min(USUAL, int(self.atoms[each].bounds[1]))
         terms = [(atoms[0], factor) for atoms, factor in value if atoms and factor in (1, -1)]
         for each, factor in sorted(terms, key=lambda term: self._lengths[term[0]] == 0):
-            if not at(hints):
+            rest = value_of(value, hints.__getitem__)
+            if not rest:
                 break
-            hint, (least, most) = hints[each] - factor * at(hints), self.atoms[each].bounds
+            hint, (least, most) = hints[each] - factor * rest, self.atoms[each].bounds
             if least <= hint <= most:
                 hints[each] = hint
-        if at(hints):
+        if value_of(value, hints.__getitem__):
             return {}
         changed = zip(self.symbols, hints, self.atoms, strict=False)
         return {name: hint for name, hint, atom in changed if hint != atom.hint}
@@ -411,19 +383,13 @@ class Scope:
     def _at(self, length: int, symbol: int, needed: set[int], value: Polynomial) -> int | None:
         """A polynomial of some atoms where the one symbol in them is a length; None where it has no value."""
         numbers = {symbol: length}
-
-        def number_of(polynomial: Polynomial) -> int:
-            return sum(
-                factor * prod(numbers[each] for each in atoms) for atoms, factor in polynomial
-            )
-
         for each in sorted(needed - {symbol}):  # Atoms come after what they are made of.
             atom = self.atoms[each]
-            left, right = number_of(atom.left), number_of(atom.right)
+            left, right = (value_of(side, numbers.__getitem__) for side in (atom.left, atom.right))
             if atom.operation == "div" and right <= 0:
                 return None
             numbers[each] = int(atom.code(left, right))
-        return number_of(value)
+        return value_of(value, numbers.__getitem__)
 
     def _without_common_factors(self, value: Polynomial) -> Polynomial:
         """A polynomial with the same relation to 0: n * s - n becomes s - 1."""
@@ -442,17 +408,9 @@ class Scope:
 
     def _narrow(self, value: Polynomial, relation: str) -> None:
         """Narrows the bounds of what has a relation of order to 0, which is a condition from now on."""
-        core, factor, known = core_of(value)
-        # factor * core + known is at least 0 or 1, or the same of the opposite.
-        if relation in ("<", "<="):
-            factor, known = -factor, -known
-        least = (1 if relation in ("<", ">") else 0) - known
+        positive = times(value, -1) if relation in ("<", "<=") else value
+        core, (low, high) = _narrowed(self.ranges, positive, 1 if relation in ("<", ">") else 0)
         atom = self._single_atom(core)
-        low, high = self.ranges.get(core, (-inf, inf))
-        if factor > 0:
-            low = max(low, -(-least // factor))
-        else:
-            high = min(high, least // factor)
         is_symbol = atom is not None and atom < len(self.symbols)
         if not is_symbol:  # The bounds of symbols are conditions without.
             self.ranges[core] = low, high
@@ -476,18 +434,13 @@ class Scope:
         if not empty:
             return empty
         values = list(self._lengths)
-
-        def value_of(polynomial: Polynomial) -> int:
-            return sum(
-                factor * prod(values[each] for each in atoms) for atoms, factor in polynomial
-            )
-
         for atom in self.atoms[len(values) :]:
-            left, right = value_of(atom.left), value_of(atom.right)
+            left, right = (value_of(side, values.__getitem__) for side in (atom.left, atom.right))
             by_none = atom.operation == "div" and right <= 0  # In kernels that do not run.
             values.append(0 if by_none else int(atom.code(left, right)))
         serves = all(
-            RELATIONS[each.relation](value_of(each.value), 0) for each in self.conditions()
+            RELATIONS[each.relation](value_of(each.value, values.__getitem__), 0)
+            for each in self.conditions()
         )
         return frozenset() if serves else empty
 
@@ -559,6 +512,17 @@ class Scope:
         if not right.isalnum():
             right = f"({right})"
         return f"{left}//{right}" if is_alone else f"({left}//{right})"
+
+
+def _narrowed(
+    known: Mapping[Polynomial, Bounds], value: Polynomial, least: int
+) -> tuple[Polynomial, Bounds]:
+    """The core of a sum that is not less than a number, and its bounds, which are within those that are known."""
+    core, factor, constant = core_of(value)
+    low, high = known.get(core, (-inf, inf))
+    if factor > 0:
+        return core, (max(low, -((constant - least) // factor)), high)
+    return core, (low, min(high, (constant - least) // -factor))
 
 
 def _signed(value: Polynomial, relation: str) -> Guard:

@@ -370,10 +370,10 @@ def same_for_many(value: int, other: int) -> bool:
     Whether two numbers are the same: whatever the lengths are, or as `==` decides where several lengths are in them. What is
     so for some number of one length alone is not, and nothing asks for that number.
     """
-    if not is_open(value) and not is_open(other):
+    scope = scope_of(value) or scope_of(other)
+    if scope is None:
         return value == other
     apart = difference(polynomial(value), polynomial(other))
-    scope = cast(Length, value if is_open(value) else other).scope
     return scope.is_zero(apart) or (len(scope.symbols_in(apart)) > 1 and value == other)
 
 
@@ -431,10 +431,9 @@ def larger(lhs: int, rhs: int, *, of_empty: bool = False) -> int:
 
 
 def _extreme(operation: str, lhs: int, rhs: int, *, of_empty: bool = False) -> int:
-    first = lhs if is_open(lhs) else rhs
-    if not is_open(first):
+    scope = scope_of(lhs) or scope_of(rhs)
+    if scope is None:
         return min(lhs, rhs) if operation == "min" else max(lhs, rhs)
-    scope = cast(Length, first).scope
     operands = polynomial(lhs), polynomial(rhs)
     return length_of(scope, scope.extreme(operation, *operands, of_empty=of_empty))
 

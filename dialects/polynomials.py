@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd, inf
+from math import gcd, inf, prod
 from operator import eq, ge, gt, le, lt, ne
 from typing import TypeAlias
 
@@ -112,6 +112,11 @@ def core_of(value: Polynomial) -> tuple[Polynomial, int, int]:
     common = gcd(*(factor for _, factor in rest)) * (1 if rest[-1][1] > 0 else -1)
     core = tuple((atoms, factor // common) for atoms, factor in rest)
     return core, common, sum(factor for atoms, factor in value if not atoms)
+
+
+def value_of(value: Polynomial, number_of: Callable[[int], int]) -> int:
+    """What a polynomial is where its atoms are numbers."""
+    return sum(factor * prod(map(number_of, atoms)) for atoms, factor in value)
 
 
 def number(value: int) -> Polynomial:

@@ -208,6 +208,11 @@ def same_dimension(lhs: int, rhs: int) -> bool:
     return lhs == rhs or DYNAMIC_INDEX in (lhs, rhs)
 
 
+def shapes_agree(lhs: Shape, rhs: Shape) -> bool:
+    """Whether two shapes can be equal: unknown dimensions agree with all."""
+    return len(lhs) == len(rhs) and all(map(same_dimension, lhs, rhs))
+
+
 def compatible(lhs: Attribute, rhs: Attribute) -> bool:
     """
     Whether two types can describe one value: equal up to unknown dimensions. Takes time in the
@@ -254,12 +259,8 @@ def _same_tensor(lhs: Attribute, rhs: Attribute) -> bool:
 def _same_but_for_dimensions(lhs: Attribute, rhs: Attribute) -> bool:
     if not is_tensor_type(lhs) or not is_tensor_type(rhs):
         return lhs == rhs
-    left, right = lhs.get_shape(), rhs.get_shape()
-    return (
-        lhs.element_type == rhs.element_type
-        and len(left) == len(right)
-        and all(map(same_dimension, left, right))
-    )
+    alike = lhs.element_type == rhs.element_type
+    return alike and shapes_agree(lhs.get_shape(), rhs.get_shape())
 
 
 def broadcast_shapes(lhs: Shape, rhs: Shape, names: tuple[str, str] = ("lhs", "rhs")) -> list[int]:
@@ -313,6 +314,15 @@ def joined_shape(fields: Sequence[TensorType[Attribute]], axis: int | None = Non
 def shape_text(shape: Shape) -> str:
     """A shape as messages print it: `[1, ?, 4]`."""
     return "[" + ", ".join("?" if d == DYNAMIC_INDEX else str(d) for d in shape) + "]"
+
+
+def divided(length: int, divisor: int, what: str, unit: str = "") -> int:
+    """`length` / `divisor`, which must be whole; unknown when the length is."""
+    if length == DYNAMIC_INDEX:
+        return length
+    if length % divisor:
+        raise VerifyException(f"{what} is {length}, not a multiple of {divisor}{unit}")
+    return length // divisor
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:

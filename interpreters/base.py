@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from inspect import get_annotations
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Concatenate, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, OpImpl, PythonValues, impl
@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.base import RelayOp
+from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.numerics import narrow, quiet, widen
 
 _OpT = TypeVar("_OpT", bound=Operation)
@@ -33,18 +34,30 @@ def meaning(function: Callable[..., Any]) -> Implementation[Any]:
 
 
 def by(
-    op_type: type[_OpT], function: Callable[[_OpT, PythonValues], PythonValues]
+    op_type: type[_OpT], function: Callable[Concatenate[_OpT, ...], Any]
 ) -> Implementation[_OpT]:
-    """An operator whose results are those of `function`, which it shares with others."""
+    """
+    An operator whose result is what `function`, which it shares with others, makes of it and of the
+    values of its operands.
+    """
 
     @impl(op_type)
     @quiet
     def run(
         functions: InterpreterFunctions, interpreter: Interpreter, op: _OpT, args: PythonValues
     ) -> PythonValues:
-        return function(op, args)
+        return (function(op, *args),)
 
     return run
+
+
+def identity(op_type: type[_OpT]) -> Implementation[_OpT]:
+    """An operator whose result is its operand."""
+    return by(op_type, _operand)
+
+
+def _operand(op: Operation, value: Any) -> Any:
+    return value
 
 
 def require_defined(op: Operation) -> None:
@@ -60,26 +73,18 @@ def elementwise(op_type: type[_OpT], function: Callable[..., Any]) -> Implementa
     that they compute in.
     """
 
-    @impl(op_type)
-    @quiet
-    def run(
-        functions: InterpreterFunctions, interpreter: Interpreter, op: _OpT, args: PythonValues
-    ) -> PythonValues:
+    def run(op: Operation, *args: Array) -> Array:
         require_defined(op)
-        return (narrow(function(*map(widen, args)), args[0].dtype),)
+        return narrow(function(*map(widen, args)), args[0].dtype)
 
-    return run
+    return by(op_type, run)
 
 
 def predicate(op_type: type[_OpT], function: Callable[..., Any]) -> Implementation[_OpT]:
     """An operator whose result is the bools that `function` gives for the operands as they are."""
 
-    @impl(op_type)
-    @quiet
-    def run(
-        functions: InterpreterFunctions, interpreter: Interpreter, op: _OpT, args: PythonValues
-    ) -> PythonValues:
+    def run(op: Operation, *args: Array) -> Array:
         require_defined(op)
-        return (np.asarray(function(*args), np.bool_),)
+        return np.asarray(function(*args), np.bool_)
 
-    return run
+    return by(op_type, run)

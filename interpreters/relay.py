@@ -17,7 +17,6 @@ from xdsl.interpreter import (
     InterpreterFunctions,
     OpImplResult,
     PythonValues,
-    impl,
     register_impls,
 )
 from xdsl.ir import Attribute, Operation
@@ -30,6 +29,7 @@ from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import array_refusal, compatible, is_tensor_type, tensor_type
 from xrelay.interpreters.arrays import Array, dtype_of, type_bytes, type_of
+from xrelay.interpreters.base import identity, meaning
 from xrelay.interpreters.conv.conv import ConvFunctions
 from xrelay.interpreters.conv.gradient import ConvGradientFunctions
 from xrelay.interpreters.conv.packed import ConvPackedFunctions
@@ -146,11 +146,8 @@ _ALL = register_impls(cast(type[InterpreterFunctions], type("RelayFunctions", RE
 
 def interpreted_operators() -> frozenset[type[Operation]]:
     """The operators that can be interpreted."""
-    return frozenset(
-        op
-        for functions in RELAY_FUNCTIONS
-        for op, _ in functions._impls()  # pyright: ignore[reportPrivateUsage] no public way
-    )
+    implementations = _ALL._impls()  # pyright: ignore[reportPrivateUsage] no public way
+    return frozenset(op for op, _ in implementations)
 
 
 MOST_CALLS = 5000
@@ -222,40 +219,28 @@ def relay_interpreter() -> Interpreter:
 class ArrayElementFunctions(InterpreterFunctions):
     """Between arrays and single numbers: how a computed condition reaches `scf.if`, and a loop writes rows."""
 
-    @impl(tensor.ExtractOp)
-    def run_extract(
-        self, interpreter: Interpreter, op: tensor.ExtractOp, args: PythonValues
-    ) -> PythonValues:
-        array, *indices = args
-        return (array[tuple(indices)].item(),)
+    @meaning
+    def run_extract(self, op: tensor.ExtractOp, array: Array, *indices: int) -> Any:
+        return array[indices].item()
 
-    @impl(tensor.CastOp)
-    def run_cast(
-        self, interpreter: Interpreter, op: tensor.CastOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    run_cast = identity(tensor.CastOp)
 
-    @impl(tensor.EmptyOp)
-    def run_empty(
-        self, interpreter: Interpreter, op: tensor.EmptyOp, args: PythonValues
-    ) -> PythonValues:
-        type_, lengths = tensor_type(op.tensor, "the result"), iter(args)
-        shape = [next(lengths) if dim == DYNAMIC_INDEX else dim for dim in type_.get_shape()]
-        return (np.zeros(shape, dtype_of(type_.element_type)),)
+    @meaning
+    def run_empty(self, op: tensor.EmptyOp, *lengths: int) -> Array:
+        type_, given = tensor_type(op.tensor, "the result"), iter(lengths)
+        shape = [next(given) if dim == DYNAMIC_INDEX else dim for dim in type_.get_shape()]
+        return np.zeros(shape, dtype_of(type_.element_type))
 
-    @impl(tensor.FromElementsOp)
-    def run_from_elements(
-        self, interpreter: Interpreter, op: tensor.FromElementsOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_from_elements(self, op: tensor.FromElementsOp, *elements: Any) -> Array:
         type_ = tensor_type(op.result, "the result")
         dtype = dtype_of(type_.element_type)
-        return (np.array(args).astype(dtype).reshape(type_.get_shape()),)
+        return np.array(elements).astype(dtype).reshape(type_.get_shape())
 
-    @impl(tensor.InsertSliceOp)
+    @meaning
     def run_insert_slice(
-        self, interpreter: Interpreter, op: tensor.InsertSliceOp, args: PythonValues
-    ) -> PythonValues:
-        source, target, *given = args
+        self, op: tensor.InsertSliceOp, source: Array, target: Array, *given: int
+    ) -> Array:
         numbers = iter(given)
         offsets, sizes, strides = (
             [next(numbers) if number == DYNAMIC_INDEX else number for number in static.get_values()]
@@ -265,7 +250,7 @@ class ArrayElementFunctions(InterpreterFunctions):
         places = tuple(slice(start, start + size * step, step) for start, size, step in parts)
         result = target.copy()
         result[places] = source.reshape(sizes)
-        return (result,)
+        return result
 
 
 class ResultChecker(Interpreter.Listener):

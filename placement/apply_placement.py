@@ -26,8 +26,8 @@ from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.graph.rewriting import Rewritten, rewrite
-from xrelay.placement.plan_file import PlanFile, read_plan
+from xrelay.placement.graph.rewriting import rewrite
+from xrelay.placement.plan_file import read_plan
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,7 @@ class ApplyPlacementPass(RelayPass):
         one_block(function)
         graph = Graph.of(function)
         try:
-            apply_plan(op, graph, read_plan(Path(self.file), graph))
+            plan = read_plan(Path(self.file), graph)
         except PlacementError as error:
             raise PassOptionError(str(error)) from error
-
-
-def apply_plan(module: ModuleOp, graph: Graph, plan: PlanFile) -> Rewritten:
-    """
-    Carries out a plan that was read for a graph of the module.
-
-    Raises DiagnosticException for regions that need each other's results.
-    """
-    return rewrite(module, graph, plan.parts, plan.binds)
+        rewrite(op, graph, plan.parts, plan.binds)

@@ -78,17 +78,15 @@ def passing(
     return passed, limits
 
 
-def confirm(
-    mixed: Mapping[str, Run], singles: Mapping[str, Run], turns: int = TURNS, rounds: int = ROUNDS
-) -> Verdict:
+def confirm(mixed: Mapping[str, Run], singles: Mapping[str, Run], turns: int = TURNS) -> Verdict:
     """What to ship: the fastest mixed plan that is proven to be faster than the best single engine, or that engine."""
     every = {**singles, **mixed}
-    level = LEVEL / rounds
+    level = LEVEL / ROUNDS
     samples: dict[str, list[float]] = {}
     passed: list[str] = []
     limits: dict[str, float] = {}
     best = ""
-    for number in range(rounds):
+    for number in range(ROUNDS):
         samples = take_turns(every, turns << number, number)
         best = min(singles, key=lambda name: (float(np.median(samples[name])), name))
         passed, limits = passing(samples, list(mixed), best, level)

@@ -18,6 +18,7 @@ from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Node
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.placing import Placement
+from xrelay.placement.plan_file import checked_list
 from xrelay.placement.rules.base import is_call
 from xrelay.placement.rules.candidate import HOST, Candidate
 from xrelay.placement.search.exact import exact
@@ -184,23 +185,16 @@ def explanations_in(plan: Mapping[str, Any]) -> dict[int, Row]:
 
     Raises PlacementError for what are no rows.
     """
-    listed: object = plan.get("explanation", [])
-    if not isinstance(listed, list):
-        raise PlacementError(f"'explanation' is {listed!r}, expected a list")
-    rows = (
-        _row(entry, f"'explanation[{number}]'")
-        for number, entry in enumerate(cast(list[object], listed))
-    )
+    listed = checked_list(plan.get("explanation", []), "'explanation'")
+    rows = (_row(entry, f"'explanation[{number}]'") for number, entry in enumerate(listed))
     return {row.node: row for row in rows}
 
 
 def _row(entry: object, where: str) -> Row:
     """A row that was written as JSON."""
     found = _fields(entry, Row, where)
-    others = found.pop("alternatives")
-    if not isinstance(others, list):
-        raise PlacementError(f"'alternatives' of {where} is {others!r}, expected a list")
-    taken = (_fields(each, Alternative, where) for each in cast(list[object], others))
+    others = checked_list(found.pop("alternatives"), f"'alternatives' of {where}")
+    taken = (_fields(each, Alternative, where) for each in others)
     return Row(**found, alternatives=tuple(Alternative(**each) for each in taken))
 
 

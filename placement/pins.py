@@ -6,6 +6,7 @@ from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.dialects.model_names import model_name
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph, Node
+from xrelay.placement.graph.index_set import union_of
 from xrelay.placement.rules.base import is_call
 from xrelay.placement.rules.candidate import Candidate
 
@@ -76,9 +77,7 @@ def keeping_pins(
     Raises PlacementError for an operator that its engine does not run.
     """
     kept = [each for each in candidates if keeps_pins(each, pins)]
-    covered = 0
-    for each in kept:
-        covered |= each.inside
+    covered = union_of(each.inside for each in kept)
     for index, engine in pins.items():
         if not covered >> index & 1:
             name = "' or '".join(dict.fromkeys(names_of(graph[index])))

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from xrelay.dialects.shapes import is_dynamic, leaf_types
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import type_bytes
 from xrelay.placement.costs.borders import AT_HOST, IMAGES, Borders, NoBorders, Place
 from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.graph.index_set import index_set, members
+from xrelay.placement.graph.index_set import index_set, members, union_of
 from xrelay.placement.joining import joins
 from xrelay.placement.methods import METHODS, WITH_LIMIT
 from xrelay.placement.pins import keeping_pins, keeps_pins, pinned
@@ -130,11 +130,7 @@ def value_bytes(graph: Graph) -> list[int]:
                     f"'{node.label}' has the type {value.type}, expected known dimensions: give the shapes of "
                     "the inputs"
                 )
-            for leaf in leaf_types(value.type):
-                elements = 1
-                for extent in leaf.get_shape():
-                    elements *= extent
-                total += elements * dtype_of(leaf.element_type).itemsize
+            total += sum(map(type_bytes, leaf_types(value.type)))
         found.append(total)
     return found
 
@@ -415,20 +411,15 @@ def of_what_ran(placement: Placement) -> Placement:
 
 def guessed_in(placement: Placement) -> list[Candidate]:
     """The candidates of the best plans whose costs are not measured."""
-    found: dict[Candidate, None] = {}
-    costs = dict(zip(placement.candidates, placement.costs, strict=True))
-    for number in range(len(placement.outcome.plans)):
-        for each in placement.regions(number):
-            if each.engine != HOST and costs[each].is_guess:
-                found[each] = None
-    return list(found)
+    numbers = range(len(placement.outcome.plans))
+    regions = dict.fromkeys(each for number in numbers for each in placement.regions(number))
+    return [each for each in regions if each.engine != HOST and placement.cost_of(each).is_guess]
 
 
 def was_run(placement: Placement, number: int) -> bool:
     """Whether all regions of other engines in a plan have run before, as far as anybody knows."""
-    costs = dict(zip(placement.candidates, placement.costs, strict=True))
     regions = placement.regions(number)
-    return not any(each.engine != OWN and costs[each].is_guess for each in regions)
+    return not any(each.engine != OWN and placement.cost_of(each).is_guess for each in regions)
 
 
 def guessed_alone(placement: Placement, engines: Sequence[str]) -> list[Candidate]:
@@ -450,10 +441,9 @@ def restricted(placement: Placement, engine: str, *, guesses: bool = False) -> P
     The cheapest placement that gives all that it can to one engine, and the rest to own code; None when there is
     none. What was never run on another engine takes part with `guesses` only: nobody knows what that does to a process.
     """
-    pairs = list(zip(placement.candidates, placement.costs, strict=True))
     usable = [
         (each, cost)
-        for each, cost in pairs
+        for each, cost in zip(placement.candidates, placement.costs, strict=True)
         if each.engine == engine and cost.is_known and cost.is_valid
         if guesses or engine == OWN or not cost.is_guess
     ]
@@ -469,9 +459,7 @@ def with_regions(
     """
     if not all(keeps_pins(each, placement.pins) for each in regions):
         return None
-    taken = 0
-    for each in regions:
-        taken |= each.part.flow
+    taken = union_of(each.part.flow for each in regions)
     others = [
         (each, cost)
         for each, cost in zip(placement.candidates, placement.costs, strict=True)

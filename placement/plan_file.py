@@ -89,13 +89,12 @@ def plan_data(
 ) -> dict[str, Any]:
     """A plan as JSON has it."""
     graph, plan = placement.graph, placement.outcome.plans[number]
-    costs = dict(zip(placement.candidates, placement.costs, strict=True))
     regions = [
         {
             "engine": each.engine,
             "rule": each.rule,
-            "seconds": costs[each].seconds,
-            "source": costs[each].source,
+            "seconds": placement.cost_of(each).seconds,
+            "source": placement.cost_of(each).source,
             "nodes": [{"index": i, "op": graph[i].label} for i in members(each.inside)],
             "nested": [nested_data(nested) for nested in each.part.nested],
         }
@@ -161,7 +160,7 @@ def plan_of_data(data: object, graph: Graph) -> PlanFile:
     machine = _machine(_mapping(plan.get("machine"), "'machine'"))
     parts: list[SubGraph] = []
     seen, by_host = 0, host_nodes(graph)
-    for number, entry in enumerate(_list(plan.get("regions"), "'regions'")):
+    for number, entry in enumerate(checked_list(plan.get("regions"), "'regions'")):
         where = f"regions[{number}]"
         region = _mapping(entry, where)
         part = _region(region, graph, where)
@@ -218,7 +217,7 @@ def _check_compiler(part: SubGraph, engine: str | None, where: str) -> None:
 
 def _region(region: Mapping[str, Any], graph: Graph, where: str) -> SubGraph:
     inside = 0
-    for entry in _list(region.get("nodes"), f"'nodes' of {where}"):
+    for entry in checked_list(region.get("nodes"), f"'nodes' of {where}"):
         node = _mapping(entry, f"a node of {where}")
         index = _index(node.get("index"), len(graph), where)
         if node.get("op", graph[index].label) != graph[index].label:
@@ -233,9 +232,9 @@ def _region(region: Mapping[str, Any], graph: Graph, where: str) -> SubGraph:
 
 def _nested(data: object, graph: Graph, inside: int, where: str) -> tuple[Nested, ...]:
     found: list[Nested] = []
-    for entry in _list(data, f"'nested' of {where}"):
+    for entry in checked_list(data, f"'nested' of {where}"):
         nested = _mapping(entry, f"'nested' of {where}")
-        nodes = _list(nested.get("nodes"), f"'nodes' in {where}")
+        nodes = checked_list(nested.get("nodes"), f"'nodes' in {where}")
         if not nodes:
             raise PlacementError(f"'nested' of {where} has a part without nodes")
         part = index_set(_index(each, len(graph), where) for each in nodes)
@@ -292,7 +291,8 @@ def _mapping(data: object, where: str) -> Mapping[str, Any]:
     return cast(dict[str, Any], data)
 
 
-def _list(data: object, where: str) -> Sequence[object]:
+def checked_list(data: object, where: str) -> Sequence[object]:
+    """A list in JSON values. Raises PlacementError for anything else."""
     if not isinstance(data, list):
         raise PlacementError(f"{where} is {data!r}, expected a list")
     return cast(list[object], data)

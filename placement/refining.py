@@ -64,11 +64,10 @@ class Groups:
 
     def at(self, genes: Genes) -> Placement | None:
         """The placement with the groups on the engines of some genes; None when there is none, or none so small."""
-        placement = self.placement
-        costs = dict(zip(placement.candidates, placement.costs, strict=True))
         regions = [
             each
             for gene, choices in zip(genes, self.choices, strict=True)
             if (each := choices[gene]) is not None
         ]
-        return with_regions(placement, regions, [costs[each] for each in regions])
+        costs = [self.placement.cost_of(each) for each in regions]
+        return with_regions(self.placement, regions, costs)

@@ -82,11 +82,10 @@ def check_seconds(
     )
 
 
-def flag_argument(name: str, value: object, refusal: Refusal) -> bool:
-    """True or False: "no" is neither."""
+def check_flag(name: str, value: object, refusal: Refusal) -> None:
+    """Raises `refusal` for what is neither True nor False, as "no"."""
     if not isinstance(value, bool):
         raise refusal(f"{name} is {shown(value)}, expected True or False")
-    return value
 
 
 def check_callable(name: str, value: object, refusal: Refusal) -> None:

@@ -20,7 +20,7 @@ from xrelay.runtime.library import link_shared_library
 from xrelay.runtime.machine import TILES, Machine
 from xrelay.runtime.seal import sealed
 from xrelay.runtime.signature import Signature
-from xrelay.runtime.support import SUPPORT_FUNCTIONS, support_ir
+from xrelay.runtime.support import SUPPORT_FUNCTIONS, TEAM_FUNCTIONS, support_ir
 
 if TYPE_CHECKING:
     from llvmlite import binding
@@ -193,9 +193,6 @@ class ModelCode(SavedCode):
                 "DynamicModel.save, or take a program for these lengths alone by DynamicModel.specialise"
             )
         super().save(path)
-
-
-TEAM_FUNCTIONS = ("run_on", "team_create", "team_destroy", "team_stamps")
 
 
 def _quoted(path: Path) -> str:

@@ -13,7 +13,7 @@ import logging
 import sys
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from operator import index
@@ -30,7 +30,7 @@ from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Binding
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts, computed_apart, layouts_of
 from xrelay.runtime.lengths import MOST_LENGTH
-from xrelay.runtime.memory import arrays_by_name, require_types
+from xrelay.runtime.memory import arrays_by_name, require_types, wrong_type
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import (
@@ -262,15 +262,14 @@ class DynamicModel:
             # Models may state lengths of outputs that are others: those are compared with what the program has.
             rank = array.ndim if spec.dims is None else len(spec.dims)
             if spec.dtype is not None and (array.dtype, array.ndim) != (spec.dtype, rank):
-                found = f"{array.dtype}{list(array.shape)}"
-                raise ModelError(f"output '{spec.name}' is {found}, expected {spec}")
+                raise wrong_type("output", spec, array)
         # The programs of a file know nothing of outputs in the place of inputs.
         apart = computed_apart(arrays, results) if self._save is None else {}
         layouts = layouts_of(arrays, {**results, **apart})
         model, shapes = self._own_program(
             given, layouts, "which do not run on arrays of the caller; use `run`"
         )
-        require_types("output", model.signature.outputs, results)
+        require_types("output", model.signature.outputs, results.values())
         taken = taken_inputs(arrays, shapes)
         return model.bound(list(taken.values()), results, apart)
 
@@ -367,7 +366,7 @@ class DynamicModel:
             return self._stages.specialisations
         with self._lock:
             # Stages may serve several lengths.
-            ready = {id(kept.model): kept for kept in self._ready()}
+            ready = {id(kept.model): kept for _, kept in self._ready()}
         return tuple(each for kept in ready.values() for each in kept.specialisations)
 
     @property
@@ -398,7 +397,7 @@ class DynamicModel:
         a library and one with parts on other engines, or in stages, and what `xrelay.compile` raises.
         """
         with self._lock:
-            staged = any(isinstance(kept.model, InStages) for kept in self._ready())
+            staged = any(isinstance(kept.model, InStages) for _, kept in self._ready())
         if staged or self._stages is not None:
             raise ModelError(f"{self._in_stages()}; they cannot be saved as '{path}'")
         if self._save is None:
@@ -515,18 +514,16 @@ class DynamicModel:
             self._programs[shapes, True, layouts] = future
             self._forget((shapes, True, layouts))
 
-    def _ready(self) -> Iterator[_Kept]:
-        for future in self._programs.values():
-            if future.done() and future.exception() is None:
-                yield future.result()
-
-    def _forget(self, newest: _Key) -> None:
-        """Drops what was used longest ago, until programs for some lengths alone are few and small enough, and others few."""
-        ready = [
+    def _ready(self) -> list[tuple[_Key, _Kept]]:
+        return [
             (key, future.result())
             for key, future in self._programs.items()
             if future.done() and future.exception() is None
         ]
+
+    def _forget(self, newest: _Key) -> None:
+        """Drops what was used longest ago, until programs for some lengths alone are few and small enough, and others few."""
+        ready = self._ready()
         # The code that was used last comes last.
         codes = list(dict.fromkeys(k.code for _, k in reversed(ready) if k.serves_others))[::-1]
         self._codes = set(codes[-self._most_programs :])
@@ -553,8 +550,7 @@ class DynamicModel:
         """Raises ModelError for arrays of other dtypes, ranks or lengths than the model states."""
         for spec, array in zip(self.signature.inputs, arrays, strict=True):
             if array.dtype != spec.dtype:
-                found = f"{array.dtype}{list(array.shape)}"
-                raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
+                raise wrong_type("input", spec, array)
         self._check_shapes([array.shape for array in arrays])
 
     def _check_shapes(self, shapes: Sequence[tuple[int, ...]]) -> None:

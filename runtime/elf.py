@@ -19,7 +19,7 @@ import mmap
 import platform
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import BinaryIO
 
 _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
@@ -77,7 +77,7 @@ class _Memory:
     places: dict[int, int]
     """The offsets of sections, by number."""
     sizes: dict[int, int]
-    slots: dict[int, int] = field(default_factory=dict[int, int])
+    slots: dict[int, int]
     """The offsets of jumps to symbols, by the number of the symbol."""
 
 

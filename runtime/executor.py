@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,13 +72,6 @@ class _Place:
     team: int | None
 
 
-class _Workspace(TypedDict):
-    """What of a place depends on lengths."""
-
-    workspace: npt.NDArray[np.uint8]
-    address: int
-
-
 class _Pool:
     """
     The places for runs of one machine code, at whatever lengths. The workers of their teams end when this object does,
@@ -111,16 +104,17 @@ class _Pool:
                 # Lengths that grow by one from call to call would ask for a little more each time.
                 wanted = max(size, place.workspace.size * 5 // 4)
                 try:
-                    place = replace(place, **self._workspace(wanted))
+                    workspace = self._workspace(wanted)
+                    place = replace(place, workspace=workspace, address=address_of(workspace))
                 except BaseException:
                     self.places.append(place)
                     raise
             return place
-        return _Place(process, **self._workspace(size), team=self._team())
+        workspace = self._workspace(size)
+        return _Place(process, workspace, address_of(workspace), self._team())
 
-    def _workspace(self, size: int) -> _Workspace:
-        workspace = aligned_bytes(size, f"the workspace of model '{self.name}'")
-        return {"workspace": workspace, "address": address_of(workspace)}
+    def _workspace(self, size: int) -> npt.NDArray[np.uint8]:
+        return aligned_bytes(size, f"the workspace of model '{self.name}'")
 
     def _team(self) -> int | None:
         if self._team_create is None:

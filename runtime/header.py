@@ -9,6 +9,10 @@ def c_header(signature: Signature, digest: str) -> str:
     name = signature.name
     guard = f"{name.upper()}_H"
     threads = "one thread" if signature.threads == 1 else f"a team of {signature.threads} threads"
+    run_on = (
+        f"void {name}_run_on(void *team, const void *const *inputs, void *const *outputs,\n"
+        "                   const void *constants, void *workspace);\n"
+    )
     return (
         f"/* {name}: compiled by xrelay for {signature.target}, {threads}.\n"
         " *\n"
@@ -31,7 +35,7 @@ def c_header(signature: Signature, digest: str) -> str:
         " */\n"
         f"void {name}_run(const void *const *inputs, void *const *outputs,\n"
         "                const void *constants, void *workspace);\n\n"
-        f"{_team_functions(signature) if signature.has_team else ''}"
+        f"{team_functions(name, signature.threads, run_on) if signature.has_team else ''}"
         "#ifdef __cplusplus\n}\n#endif\n\n"
         f"#endif /* {guard} */\n"
     )
@@ -76,17 +80,16 @@ def _in_comment(text: str) -> str:
     return " ".join(text.split()).replace("*/", "* /")
 
 
-def _team_functions(signature: Signature) -> str:
-    name = signature.name
+def team_functions(name: str, threads: int, run_on: str) -> str:
+    """The functions for teams of the caller's own, with the declaration of the one that runs on a team."""
     return (
         "/* Teams of the caller's own: the calling thread and threads - 1 workers, which sleep\n"
         " * while nothing runs. One call of run_on at a time uses a team; different teams are\n"
         " * independent. In a child of fork, run_on uses the calling thread alone.\n"
         " * team_create returns NULL when the system refuses; any number of threads from 1 to\n"
-        f" * {signature.threads} gives the same result. */\n"
+        f" * {threads} gives the same result. */\n"
         f"void *{name}_team_create(size_t threads);\n"
-        f"void {name}_run_on(void *team, const void *const *inputs, void *const *outputs,\n"
-        "                   const void *constants, void *workspace);\n"
+        f"{run_on}"
         f"void {name}_team_destroy(void *team);\n\n"
     )
 

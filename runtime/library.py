@@ -93,17 +93,9 @@ def link_shared_library(code: bytes, exported: Iterable[str]) -> bytes:
         names = "".join(f" {name};" for name in exported)
         Path(folder, "exports.map").write_text(f"{{ global:{names} local: *; }};\n")
         # Names from inside of the folder: its own may have commas, quotes and more.
-        command = [
-            linker,
-            "-shared",
-            "-o",
-            "model.so",
-            "model.o",
-            "-Wl,--version-script=exports.map",
-        ]
-        done = subprocess.run(
-            [*command, "-lm", "-lpthread"], cwd=folder, check=False, capture_output=True
-        )
+        command = [linker, "-shared", "-o", "model.so", "model.o"]
+        command += ["-Wl,--version-script=exports.map", "-lm", "-lpthread"]
+        done = subprocess.run(command, cwd=folder, check=False, capture_output=True)
         if done.returncode:
             problem = done.stderr.decode(errors="replace").strip()
             raise ModelError(f"{linker} failed to link the library: {problem}")

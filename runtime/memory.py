@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from xrelay.runtime.arguments import count_given, few, kind_of
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.signature import Named, TensorSpec, listed
+from xrelay.runtime.signature import Named, TensorSpec
 
 Array = npt.NDArray[Any]
 
@@ -46,11 +46,11 @@ def checked_arrays(kind: str, specs: Sequence[TensorSpec], arrays: object) -> li
     """
     if not isinstance(arrays, list | tuple):
         what = f"the {kind}s are {kind_of(arrays)}"
-        raise ModelError(f"{what}, expected a list of {listed(specs)}")
+        raise ModelError(f"{what}, expected a list of {few(specs)}")
     # Its elements, whatever a subclass says of their number.
     given = list(cast(Sequence[object], arrays))
     if len(given) != len(specs):
-        raise ModelError(f"{count_given(len(given), kind)}, expected {listed(specs)}")
+        raise ModelError(f"{count_given(len(given), kind)}, expected {few(specs)}")
     is_output = kind == "output"
     found: list[Array] = []
     for spec, each in zip(specs, given, strict=True):
@@ -61,8 +61,7 @@ def checked_arrays(kind: str, specs: Sequence[TensorSpec], arrays: object) -> li
         if type(array) is not np.ndarray:
             array = np.asarray(array)
         if array.shape != spec.shape or array.dtype != spec.dtype:
-            what = f"{array.dtype}{list(array.shape)}"
-            raise ModelError(f"{kind} '{spec.name}' is {what}, expected {spec}")
+            raise wrong_type(kind, spec, array)
         flags = array.flags
         if not (flags.carray if is_output else flags.c_contiguous and flags.aligned):
             raise ModelError(f"{kind} '{spec.name}' {unusable(array)}")
@@ -81,16 +80,16 @@ def arrays_by_name(kind: str, specs: Sequence[Named], arrays: object) -> dict[st
     if isinstance(arrays, list | tuple):
         given = list(cast(Sequence[object], arrays))
         if len(given) != len(names):
-            raise ModelError(f"{count_given(len(given), kind)}, expected {listed(specs)}")
+            raise ModelError(f"{count_given(len(given), kind)}, expected {few(specs)}")
         by_name = dict(zip(names, given, strict=True))
     elif isinstance(arrays, Mapping):
         by_name = dict(cast("Mapping[str, object]", arrays))
     else:
-        raise ModelError(f"the {kind}s are {kind_of(arrays)}, expected {listed(specs)}")
+        raise ModelError(f"the {kind}s are {kind_of(arrays)}, expected {few(specs)}")
     parts = [f"unknown {kind} {name!r}" for name in by_name if name not in names]
     parts += [f"missing {kind} '{name}'" for name in names if name not in by_name]
     if parts:
-        raise ModelError(f"{few(parts)}; the model has {listed(specs)}")
+        raise ModelError(f"{few(parts)}; the model has {few(specs)}")
     found: dict[str, Array] = {}
     for spec in specs:
         each = by_name[spec.name]
@@ -101,13 +100,16 @@ def arrays_by_name(kind: str, specs: Sequence[Named], arrays: object) -> dict[st
     return found
 
 
-def require_types(kind: str, specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> None:
-    """Raises ModelError for an array of another shape or dtype."""
-    for spec in specs:
-        array = arrays[spec.name]
-        if array.shape != spec.shape or array.dtype != spec.dtype:
-            found = f"{array.dtype}{list(array.shape)}"
-            raise ModelError(f"{kind} '{spec.name}' is {found}, expected {spec}")
+def require_types(kind: str, specs: Sequence[TensorSpec], arrays: Iterable[Array]) -> None:
+    """Raises ModelError for an array of another shape or dtype. They are in the order of the signature."""
+    for spec, array in zip(specs, arrays, strict=True):
+        if array.dtype != spec.dtype or array.shape != spec.shape:
+            raise wrong_type(kind, spec, array)
+
+
+def wrong_type(kind: str, spec: Named, array: Array) -> ModelError:
+    """The error for an array of another dtype or shape than that of an input or output."""
+    return ModelError(f"{kind} '{spec.name}' is {array.dtype}{list(array.shape)}, expected {spec}")
 
 
 def unusable(array: Array) -> str:

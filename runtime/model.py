@@ -27,7 +27,7 @@ from xrelay.runtime.memory import (
     require_types,
 )
 from xrelay.runtime.object_file import load_code
-from xrelay.runtime.signature import Named, Signature, TensorSpec, listed
+from xrelay.runtime.signature import Named, Signature, TensorSpec
 
 Array = npt.NDArray[Any]
 
@@ -141,8 +141,8 @@ class Model:
         signature = self.signature
         arrays = arrays_by_name("input", signature.inputs, inputs)
         results = arrays_by_name("output", signature.outputs, outputs)
-        require_types("input", signature.inputs, arrays)
-        require_types("output", signature.outputs, results)
+        require_types("input", signature.inputs, arrays.values())
+        require_types("output", signature.outputs, results.values())
         apart = computed_apart(arrays, results)
         layouts = layouts_of(arrays, {**results, **apart})
         if layouts != ROW_MAJOR:
@@ -242,7 +242,7 @@ def named_arrays(specs: Sequence[Named], inputs: object) -> list[Array]:
     Raises ModelError for anything but a mapping, for missing or unknown names, and for what is no array.
     """
     if not isinstance(inputs, dict | Mapping):  # A dict is known at once.
-        raise ModelError(f"the inputs are {kind_of(inputs)}, not a mapping of {listed(specs)}")
+        raise ModelError(f"the inputs are {kind_of(inputs)}, not a mapping of {few(specs)}")
     inputs = cast("Mapping[str, npt.ArrayLike]", inputs)
     missing = [spec.name for spec in specs if spec.name not in inputs]
     if missing or len(inputs) != len(specs):
@@ -250,7 +250,7 @@ def named_arrays(specs: Sequence[Named], inputs: object) -> list[Array]:
         unknown = [name for name in inputs if name not in known]
         parts = [f"unknown input '{name}'" for name in unknown]
         parts += [f"missing input '{name}'" for name in missing]
-        raise ModelError(f"{few(parts)}; the model takes {listed(specs)}")
+        raise ModelError(f"{few(parts)}; the model takes {few(specs)}")
     arrays: list[Array] = []
     for spec in specs:
         try:
@@ -270,10 +270,7 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     Raises ModelError for what `named_arrays` refuses, and for other shapes or dtypes.
     """
     arrays = named_arrays(specs, inputs)
-    for spec, array in zip(specs, arrays, strict=True):
-        if array.dtype != spec.dtype or array.shape != spec.shape:
-            found = f"{array.dtype}{list(array.shape)}"
-            raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
+    require_types("input", specs, arrays)
     try:
         return [contiguous(array) for array in arrays]
     except MemoryError as error:

@@ -145,7 +145,7 @@ class PartitionedModel:
         arrays: dict[int, Array] = dict(self._constants)
         checked = map(stored, check_inputs(self.signature.inputs, inputs))
         arrays.update(zip(self._inputs, checked, strict=True))
-        given = frozenset(arrays)
+        seen = set(arrays)
         try:
             workspace = self._idle.pop()
         except IndexError:
@@ -164,7 +164,6 @@ class PartitionedModel:
         # Who is interrupted may leave steps behind that still write to theirs: it is for no other run.
         self._idle.append(workspace)
         results: dict[str, Array] = {}
-        seen = set(given)
         for spec, slot in zip(self.signature.outputs, self._outputs, strict=True):
             # What the caller has, or got before, is not given out a second time; what it gets is its own.
             is_own = slot not in seen and arrays[slot].flags.writeable

@@ -248,11 +248,6 @@ class Named(Protocol):
         ...
 
 
-def listed(specs: Sequence[object]) -> str:
-    """Tensors in messages."""
-    return few(specs)
-
-
 @dataclass(frozen=True)
 class StepSpec:
     """What one step of a model does: a call of a kernel, or a copy."""
@@ -305,7 +300,7 @@ class Signature:
         threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
         sizes = f"{self.constant_bytes} bytes of constants, {self.workspace_bytes} of workspace"
         return (
-            f"'{self.name}': {listed(self.inputs)} -> {listed(self.outputs)}, "
+            f"'{self.name}': {few(self.inputs)} -> {few(self.outputs)}, "
             f"for {self.target}, {threads}, {sizes}"
         )
 
@@ -507,12 +502,12 @@ def _tensor(data: object) -> TensorSpec:
 
 def dtype_named(name: str, dtype: str) -> np.dtype[Any]:
     """The dtype of a tensor in a description. Raises ModelError for one that there is none of."""
-    if dtype not in _DTYPES | _STORED:
+    if dtype not in DTYPES | _STORED:
         raise damage(f"the dtype of '{name}' is '{dtype:.100}'")
     return named_dtype(dtype)
 
 
-_DTYPES = frozenset(
+DTYPES = frozenset(
     (
         *("bool", "bfloat16", "float16", "float32", "float64"),
         *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from xrelay.runtime.arguments import few
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature, InStages, Specialisation
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.memory import wrong_type
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import Named, OpenTensor, TensorSpec
@@ -176,15 +177,6 @@ class Stages(Generic[ModelT]):
     """The results of the first that are tensors of a bound, and what part of them is used."""
 
 
-class StageSignature(Protocol):
-    """What is used of the signature of a stage."""
-
-    @property
-    def inputs(self) -> Sequence[Named]:
-        """What it takes."""
-        ...
-
-
 AnyModel: TypeAlias = "Model | PartitionedModel | DynamicModel | StagedModel"
 
 
@@ -220,7 +212,7 @@ class Repeated:
             scanned = {each.name: each.of(known[each.given], number) for each in loop.sliced}
             own = {loop.count: np.array(number), loop.going: going}
             given = {**known, **own, **carried, **scanned}
-            results = self.body.run(_taken(self.body.signature, given))
+            results = self.body.run(_taken(self.body.signature.inputs, given))
             carried = {each.before: results[each.after] for each in loop.carried}
             for name, parts in slices.items():
                 parts.append(results[name])
@@ -299,16 +291,17 @@ class StagedModel(InStages):
         given = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
         for spec, array in zip(specs, arrays, strict=True):
             if not spec.describes(array):
-                found = f"{array.dtype}{list(array.shape)}"
-                raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
-        results = self.first.run(_taken(self.first.signature, given))
+                raise wrong_type("input", spec, array)
+        results = self.first.run(_taken(self.first.signature.inputs, given))
         values: dict[str, Array] = {}
         for name, array in results.items():
             part = self._parts.get(name)
             values[name] = array if part is None else part.of(array, results[part.count])
         if self.second is not None:
             # An output may have the name of an input; what is handed over has not.
-            values.update(self.second.run(_taken(self.second.signature, {**values, **given})))
+            values.update(
+                self.second.run(_taken(self.second.signature.inputs, {**values, **given}))
+            )
         return {
             spec.name: values[spec.name] if spec.name in values else given[spec.name].copy()
             for spec in self.signature.outputs
@@ -349,6 +342,6 @@ def _single(array: Array, name: str) -> Array:
     return array.reshape(())
 
 
-def _taken(signature: StageSignature, known: Mapping[str, Array]) -> dict[str, Array]:
+def _taken(specs: Sequence[Named], known: Mapping[str, Array]) -> dict[str, Array]:
     """What a stage takes of what is known."""
-    return {spec.name: known[spec.name] for spec in signature.inputs}
+    return {spec.name: known[spec.name] for spec in specs}

@@ -38,6 +38,8 @@ SUPPORT_FUNCTIONS = (
     "xrelay_stamp_alone",
 )
 """What the entry function may call."""
+TEAM_FUNCTIONS = ("run_on", "team_create", "team_destroy", "team_stamps")
+"""What a model with a team offers beside `run`."""
 
 
 def support_ir(

@@ -1,7 +1,6 @@
 """`xrelay run --compare`: how far the outputs of a model are from those of another one, on the same inputs."""
 
 import argparse
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,12 +10,11 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from xrelay.runtime.files import write_files
 from xrelay.runtime.model import Array, Model
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import Signature, TensorSpec
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
-from xrelay.tools.tables import table_console
+from xrelay.tools.tables import table_console, write_json
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ def compare(
     console.print(table)
     if args.json is not None:
         data = {"model": args.model, "reference": args.compare, "outputs": _as_data(report)}
-        write_files({Path(args.json): f"{json.dumps(data, indent=1)}\n".encode()})
+        write_json(Path(args.json), data)
 
 
 def _as_data(report: Sequence[Comparison]) -> list[dict[str, object]]:

@@ -4,7 +4,6 @@ the program still means the same.
 """
 
 import argparse
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +25,7 @@ from xrelay.runtime.files import check_writable
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
-from xrelay.tools.tables import WIDTH
+from xrelay.tools.tables import table_console
 
 if TYPE_CHECKING:
     from xrelay.tools.semantics import SemanticsCheck
@@ -105,7 +103,7 @@ def run_watched(
             if watch is not None:
                 progress(f"interpret the program after {each.name}")
                 _compare(watch, module, passes[: number + 1], ctx, args.bisect, progress)
-    console = stderr_console()
+    console = table_console(stderr=True)
     if args.timing:
         console.print(timing_table(times))
     if args.statistics and fused[1]:
@@ -147,14 +145,6 @@ def _compare(
             f"  xrelay-opt {path} -p '{last}' --verify-semantics",
             FAILED,
         ) from change
-
-
-def stderr_console() -> Console:
-    """A console on standard error that is wide enough for tables."""
-    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
-    if not console.is_terminal:
-        console.width = WIDTH
-    return console
 
 
 def operation_count(module: ModuleOp) -> int:

@@ -9,8 +9,6 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.markup import escape
-from rich.table import Table
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, OpDef, OptOperandDef, OptPropertyDef, VarOperandDef
@@ -20,7 +18,7 @@ from xrelay.dialects.traits import HasPatternKind
 from xrelay.frontends.onnx.importer.coverage import onnx_sources
 from xrelay.interpreters.relay import interpreted_operators
 from xrelay.lowering.program.registry import how_lowered
-from xrelay.tools.tables import named_rows, table_console
+from xrelay.tools.tables import markdown_table, named_rows, print_rows
 
 HEADER = ("operator", "kind", "operands", "attributes", "interpreter", "code", "ONNX")
 
@@ -72,25 +70,15 @@ def show_operators(args: argparse.Namespace) -> int:
     if args.markdown:
         print(markdown(rows), end="")
         return 0
-    console = table_console()
-    if not console.is_terminal:
-        for cells in (HEADER, *(row.cells for row in rows)):
-            print("\t".join(cells))
-        return 0
-    table = Table(*HEADER)
-    for row in rows:
-        table.add_row(*map(escape, row.cells))
-    console.print(table)
     with_code = sum(row.has_code for row in rows)
-    console.print(f"{len(rows)} operators, {with_code} of them with code")
+    remark = f"{len(rows)} operators, {with_code} of them with code"
+    print_rows(HEADER, [row.cells for row in rows], remark)
     return 0
 
 
 def markdown(rows: Sequence[OperatorRow]) -> str:
     """The page of the documentation."""
-    lines = [HEADER, ["---"] * len(HEADER), *(row.cells for row in rows)]
-    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
-    return PAGE + "".join(f"| {' | '.join(line)} |\n" for line in cells)
+    return PAGE + markdown_table(HEADER, [row.cells for row in rows])
 
 
 def operator_rows() -> list[OperatorRow]:

@@ -1,7 +1,6 @@
 """`xrelay partition`: what backends take of a model, and what keeps them from taking more."""
 
 import argparse
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,7 +16,6 @@ from xrelay.compiler import read_model
 from xrelay.coverage import Coverage, RegionCoverage, coverage
 from xrelay.partitioned import compile_partition, find_backends, partition
 from xrelay.program_weights import require_weights
-from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.staged import require_known_sizes
@@ -26,12 +24,9 @@ from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
-from xrelay.tools.tables import table_console
+from xrelay.tools.tables import shown_operators, table_console, write_json
 from xrelay.tools.verify import TOLERANCE, largest_difference
 from xrelay.transforms.rules.copying import copied
-
-SHOWN_OPERATORS = 5
-"""How many operators of a region a table lists."""
 
 
 def partition_model(args: argparse.Namespace) -> int:
@@ -81,9 +76,8 @@ def partition_model(args: argparse.Namespace) -> int:
             ran, is_close = run_regions(model, inputs, expected, console)
             code = 0 if is_close else FAILED
     if args.json is not None:
-        text = json.dumps({**as_data(report), **ran}, indent=1)
-        with failing_with(BAD_INPUT), whole_file(Path(args.json)) as temporary:
-            temporary.write_text(text + "\n")
+        with failing_with(BAD_INPUT):
+            write_json(Path(args.json), {**as_data(report), **ran})
     return code
 
 
@@ -127,10 +121,7 @@ def show_coverage(report: Coverage, console: Console, limit: int | None) -> None
 
 
 def _cells(region: RegionCoverage) -> tuple[str, ...]:
-    names = ", ".join(region.operators[:SHOWN_OPERATORS])
-    more = len(region.operators) - SHOWN_OPERATORS
-    listed = f"{len(region.operators)}: {names}" + (", …" if more > 0 else "")
-    size = f"{region.bytes / 1024:.1f} KiB"
+    listed, size = shown_operators(region.operators), f"{region.bytes / 1024:.1f} KiB"
     return region.name, region.backend, listed, f"{region.flops / 1e6:.2f}", size
 
 

@@ -15,11 +15,9 @@ from dataclasses import MISSING, Field, dataclass, fields
 from importlib.resources import files
 from typing import Any, TypedDict, cast
 
-from rich.markup import escape
-from rich.table import Table
 from xdsl.passes import ModulePass
 
-from xrelay.tools.tables import named_rows, table_console
+from xrelay.tools.tables import markdown_table, named_rows, print_rows
 from xrelay.tools.universe import XRELAY_UNIVERSE
 from xrelay.transforms.rules.pass_sequence import PassSequence
 
@@ -107,16 +105,8 @@ def show_passes(args: argparse.Namespace) -> int:
     if args.names:
         print("\n".join(entry(row) for row in rows), end="")
         return 0
-    console = table_console()
-    if not console.is_terminal:
-        for cells in (HEADER, *(row.cells for row in rows)):
-            print("\t".join(cells))
-        return 0
-    table = Table(*HEADER)
-    for row in rows:
-        table.add_row(*map(escape, row.cells))
-    console.print(table)
-    console.print(f"{len(rows)} passes; `xrelay passes NAME` says more")
+    remark = f"{len(rows)} passes; `xrelay passes NAME` says more"
+    print_rows(HEADER, [row.cells for row in rows], remark)
     return 0
 
 
@@ -219,9 +209,7 @@ def _sentence(tvm: str, parity: Agreement) -> str:
 
 def markdown(rows: Sequence[PassRow]) -> str:
     """The page of the documentation."""
-    lines = [HEADER, ["---"] * len(HEADER), *(_linked(row) for row in rows)]
-    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
-    table = "".join(f"| {' | '.join(line)} |\n" for line in cells)
+    table = markdown_table(HEADER, map(_linked, rows))
     return PAGE + table + "".join(f"\n{entry(row)}" for row in rows)
 
 

@@ -1,7 +1,6 @@
 """`xrelay place`: which engine runs which part of a model the fastest, by measurement."""
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -20,17 +19,13 @@ from xrelay.placement.search.exact import pareto
 from xrelay.placement.search.problem import Outcome
 from xrelay.placing import MOST_REMEASURES, Placed, Settings, find_placement
 from xrelay.runtime.arguments import check_seconds, number_argument
-from xrelay.runtime.files import whole_file
 from xrelay.runtime.support import MAX_THREADS
 from xrelay.sources import Source
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, failing_with
 from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
-from xrelay.tools.tables import table_console
-
-SHOWN_OPERATORS = 5
-"""How many operators of a region the table lists."""
+from xrelay.tools.tables import shown_operators, table_console, write_json
 
 
 def place_model(args: argparse.Namespace) -> int:
@@ -97,12 +92,6 @@ def settings_of(args: argparse.Namespace) -> Settings:
     )
 
 
-def write_json(path: Path, data: object) -> None:
-    """Writes a file of JSON."""
-    with whole_file(path) as temporary:
-        temporary.write_text(json.dumps(data, indent=1) + "\n")
-
-
 def computing(plan: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The regions of a plan that compute something."""
     return [region for region in plan["regions"] if region["engine"] != HOST]
@@ -112,10 +101,8 @@ def cells(engine: str, regions: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The row of some regions that run as one."""
     nodes = (node["op"] for region in regions for node in region["nodes"])
     names = [name for name in nodes if name != "constant"]
-    more = ", …" if len(names) > SHOWN_OPERATORS else ""
-    listed = f"{len(names)}: {', '.join(names[:SHOWN_OPERATORS])}{more}"
     seconds = sum(region["seconds"] for region in regions)
-    return engine, listed, f"{1e6 * seconds:.1f}", regions[0]["source"]
+    return engine, shown_operators(names), f"{1e6 * seconds:.1f}", regions[0]["source"]
 
 
 def show_front(front: Outcome) -> None:

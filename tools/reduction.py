@@ -11,7 +11,6 @@ Reference for the last step: A. Zeller and R. Hildebrandt, Simplifying and Isola
 Input, 2002 (delta debugging).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -142,14 +141,10 @@ class Reducer:
         """The smallest program that was found; `result` is the number of the result that changes."""
         *ops, end = self.function.body.block.ops
         whole = Part(tuple(ops), tuple(end.operands))
-        best = self.first(whole, [Part(whole.ops, (whole.returned[result],))])
-        best = self.without_end(best)
+        alone = Part(whole.ops, (whole.returned[result],))
+        best = self.without_end(alone if self.fails(alone) else whole)
         best = self.without_operations(Part(tuple(best.needed()), best.returned))
         return best.program(self.module, self.function.sym_name.data)
-
-    def first(self, part: Part, candidates: Sequence[Part]) -> Part:
-        """The first candidate that fails, else the part itself."""
-        return next((each for each in candidates if self.fails(each)), part)
 
     def without_end(self, part: Part) -> Part:
         """Returns the result of an earlier operation, found by bisection."""

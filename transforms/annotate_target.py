@@ -20,12 +20,7 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
-    PatternRewriter,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.pattern_walker import PatternWalker
@@ -73,27 +68,12 @@ class AnnotateOperands(RewritePattern):
         erase_unused(replaced, rewriter)
 
 
-@dataclass(frozen=True)
-class ChangeEnd(RewritePattern):
-    """An end takes the compiler that its region has now."""
-
-    ends: dict[CompilerEndOp, str]
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CompilerEndOp, rewriter: PatternRewriter, /) -> None:
-        if op in self.ends:
-            op.compiler = StringAttr(self.ends[op])
-            rewriter.notify_op_modified(op)
-
-
 def annotate(function: func.FuncOp, plan: AnnotationPlan) -> None:
     """Carries out the annotations of a function."""
-    PatternWalker(
-        GreedyRewritePatternApplier(
-            [AnnotateOperands(plan.operands), ChangeEnd(plan.ends)], dce_enabled=False
-        ),
-        apply_recursively=False,
-    ).rewrite_region(function.body)
+    pattern = AnnotateOperands(plan.operands)
+    PatternWalker(pattern, apply_recursively=False).rewrite_region(function.body)
+    for end, compiler in plan.ends.items():
+        end.compiler = StringAttr(compiler)
 
 
 @dataclass(frozen=True)

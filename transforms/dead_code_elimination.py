@@ -64,8 +64,7 @@ class DeadCodeEliminationPass(RelayPass):
                 continue
             uses = [use for result in each.results for use in result.uses]
             if not uses:
-                each.detach()
-                each.erase()
+                Rewriter.erase_op(each)
             elif (
                 self.inline_once
                 and isinstance(each, LetOp)

@@ -26,7 +26,7 @@ from functools import partial
 from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
-from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.names import operation_text
@@ -34,10 +34,10 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.shapes import is_dynamic
-from xrelay.transforms.fold_constant import FoldBranch, FoldingPass, FoldOperator, taken_branch
+from xrelay.transforms.fold_constant import FoldingPass, FoldOperator, folding, taken_branch
 from xrelay.transforms.infer_type import TypeInference
 from xrelay.transforms.rules.loop_types import LOOPS, carries_open
-from xrelay.transforms.rules.rewriting import erase_unused
+from xrelay.transforms.rules.rewriting import replace_and_tidy
 
 
 class ShapeResolution(TypeInference):
@@ -46,7 +46,7 @@ class ShapeResolution(TypeInference):
     def __init__(self, module: ModuleOp, fold: FoldOperator):
         super().__init__(module, fails=True)
         fold = replace(fold, retype=partial(self.refine, says="its constant gives"))
-        self.fold = GreedyRewritePatternApplier([fold, FoldBranch()], dce_enabled=False)
+        self.fold = folding(fold)
 
     def result_types(self, op: Operation) -> Sequence[Attribute] | None:
         branch = taken_branch(op)
@@ -71,9 +71,7 @@ class ShapeResolution(TypeInference):
         except VerifyException as error:
             raise PassFailedException(f"{operation_text(op)}: {error}") from error
         static.location = op.location
-        sources = tuple(dict.fromkeys(op.operands))
-        rewriter.replace(op, static)
-        erase_unused(sources, rewriter)
+        replace_and_tidy(op, static, None, rewriter)
 
 
 @dataclass(frozen=True)
@@ -83,9 +81,8 @@ class DynamicToStaticPass(FoldingPass):
     name = "dynamic-to-static"
 
     def rewrite(self, op: ModuleOp) -> None:
-        evaluator = self.evaluator()
+        fold = FoldOperator(self.evaluator())
         if any(isinstance(each, DynamicOp) or _leaves_open(each) for each in walk(op)):
-            fold = FoldOperator(evaluator)
             ShapeResolution(op, fold).run()
 
 

@@ -17,9 +17,11 @@ Source: Relay's EliminateCommonSubexpr, whose callback `fskip` is `skip` here.
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
@@ -28,9 +30,9 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.blob import BlobAttr
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import inner_tuples_first
+from xrelay.transforms.rules.operator_names import require_operators
 
 Known = dict[Hashable, Operation]
-from xrelay.transforms.rules.operator_names import require_operators
 
 
 def operand_key(value: SSAValue) -> Hashable:
@@ -74,14 +76,11 @@ class TypeNumbers:
 
 def operation_key(op: Operation, types: TypeNumbers) -> Hashable:
     """Equal for operations that compute the same."""
-    properties: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.properties.items(), key=_name))
-    attributes: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.attributes.items(), key=_name))
+    by_name = itemgetter(0)
+    properties = tuple(sorted(op.properties.items(), key=by_name))
+    attributes = tuple(sorted(op.attributes.items(), key=by_name))
     results = tuple(types[result.type] for result in op.results)
     return op.name, properties, attributes, results, tuple(map(operand_key, op.operands))
-
-
-def _name(item: tuple[str, Attribute]) -> str:
-    return item[0]
 
 
 @dataclass(frozen=True)
@@ -107,10 +106,7 @@ class EliminateCommonSubexprPass(RelayPass):
                 key = operation_key(op, types)
                 earlier = known.setdefault(key, op)
                 if earlier is not op:
-                    for old, new in zip(op.results, earlier.results, strict=True):
-                        old.replace_all_uses_with(new)
-                    op.detach()
-                    op.erase()
+                    Rewriter.replace_op(op, [], earlier.results)
                     continue
                 added.append(key)
             for region in op.regions:

@@ -48,7 +48,7 @@ from xrelay.dialects.shapes import is_addressable, same_type, shape_of
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.interpreters.constants import constant_ops, constant_value
 from xrelay.transforms.rules.evaluating import Evaluator, known_scalar
-from xrelay.transforms.rules.rewriting import erase_unused, has_static_type
+from xrelay.transforms.rules.rewriting import has_static_type, replace_and_tidy
 
 FOLDED_BYTES = 1 << 20
 """Results up to this size are folded, however small the operands are."""
@@ -96,7 +96,6 @@ class FoldOperator(RewritePattern):
             self._replace(op, result, rewriter)
 
     def _replace(self, op: Operation, result: Any, rewriter: PatternRewriter) -> None:
-        sources = tuple(dict.fromkeys(op.operands))
         new = constant_ops(result)
         (known,) = new[-1].result_types
         if known != op.results[0].type:
@@ -105,8 +104,7 @@ class FoldOperator(RewritePattern):
             self.retype(op.results[0], known, op)
         for constant in new:
             constant.location = op.location
-        rewriter.replace(op, new)
-        erase_unused(sources, rewriter)
+        replace_and_tidy(op, new, None, rewriter)
 
 
 def field_of_tuple(op: TupleGetItemOp, rewriter: PatternRewriter) -> bool:
@@ -130,9 +128,7 @@ def field_of_tuple(op: TupleGetItemOp, rewriter: PatternRewriter) -> bool:
         )
         rewriter.insert(wrapped)
         value = wrapped.result
-    sources = tuple(op.operands)
-    rewriter.replace(op, (), (value,))
-    erase_unused(sources, rewriter)
+    replace_and_tidy(op, (), (value,), rewriter)
     return True
 
 
@@ -149,11 +145,14 @@ class FoldBranch(RewritePattern):
         values = end.operands
         if [value.type for value in values] != list(op.result_types):
             return  # Others use the result as what either branch could give.
-        sources = tuple(op.operands)
         rewriter.erase(end)
         rewriter.inline_block(branch, InsertPoint.before(op))
-        rewriter.replace(op, (), values)
-        erase_unused(sources, rewriter)
+        replace_and_tidy(op, (), values, rewriter)
+
+
+def folding(fold: FoldOperator) -> RewritePattern:
+    """Folds operators, and conditionals."""
+    return GreedyRewritePatternApplier([fold, FoldBranch()], dce_enabled=False)
 
 
 def taken_branch(op: Operation) -> Block | None:
@@ -179,11 +178,7 @@ def fold_constant_expr(value: SSAValue, *, fold_qnn: bool = True) -> SSAValue:
         return value
     user = TupleOp([value])
     Rewriter.insert_op(user, InsertPoint.after(op))
-    patterns: list[RewritePattern] = [
-        FoldOperator(Evaluator(FOLDED_BYTES, DEFAULT_LIMITS), fold_qnn),
-        FoldBranch(),
-    ]
-    applier = GreedyRewritePatternApplier(patterns, dce_enabled=False)
+    pattern = folding(FoldOperator(Evaluator(FOLDED_BYTES), fold_qnn))
     is_open = True
     while is_open:
         is_open = False
@@ -192,7 +187,7 @@ def fold_constant_expr(value: SSAValue, *, fold_qnn: bool = True) -> SSAValue:
                 continue
             # The branch that is taken stands here now, and was not looked at.
             may_open, rewriter = isinstance(each, scf.IfOp), PatternRewriter(each)
-            applier.match_and_rewrite(each, rewriter)
+            pattern.match_and_rewrite(each, rewriter)
             is_open |= may_open and rewriter.has_done_action
     result = user.fields[0]
     Rewriter.erase_op(user)
@@ -230,11 +225,5 @@ class FoldConstantPass(FoldingPass):
     """Whether operators on quantised tensors are folded, too. (The original's default is not to.)"""
 
     def rewrite(self, op: ModuleOp) -> None:
-        patterns: list[RewritePattern] = [
-            FoldOperator(self.evaluator(), self.fold_qnn),
-            FoldBranch(),
-        ]
-        PatternWalker(
-            Outside(keeps_body, GreedyRewritePatternApplier(patterns, dce_enabled=False)),
-            apply_recursively=False,
-        ).rewrite_module(op)
+        pattern = folding(FoldOperator(self.evaluator(), self.fold_qnn))
+        PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

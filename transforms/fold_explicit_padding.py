@@ -20,8 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.ir import Attribute, SSAValue
 
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
@@ -37,7 +36,7 @@ from xrelay.dialects.tensor.layout import Layout, layout_of
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import known_array
 from xrelay.interpreters.numerics import convert, lowest
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule
+from xrelay.transforms.rules.rewriting import ApplyRule, Emitter, like
 
 ConvOp = Conv1DOp | Conv2DOp | Conv3DOp
 MaxPoolOp = MaxPool1DOp | MaxPool2DOp | MaxPool3DOp
@@ -86,23 +85,10 @@ def absorbed_pad(op: WindowOp, emit: Emitter) -> SSAValue | None:
     before = expand_padding(op.padding.get_values(), len(spatial))
     added = [pad.widths[axis][side] for side in (0, 1) for axis in spatial]
     padding = [sum(pair) for pair in zip(before, added, strict=True)]
-    new = type(op).create(
-        operands=[pad.data, *op.operands[1:]],
-        result_types=[op.result.type],
-        properties={**op.properties, "padding": int_array(padding)},
-        attributes=op.attributes.copy(),
-    )
+    properties: dict[str, Attribute] = {"padding": int_array(padding)}
     if isinstance(op, AvgPoolOp):
-        new.properties["count_include_pad"] = boolean(True)
-    return emit(new)
-
-
-class AbsorbPad(RewritePattern):
-    """Folds the pad in front of a windowed operator."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, WindowOp):
-            apply_rule(absorbed_pad, op, rewriter)
+        properties["count_include_pad"] = boolean(True)
+    return emit(like(op, [pad.data, *op.operands[1:]], op.result.type, properties))
 
 
 @dataclass(frozen=True)
@@ -112,4 +98,5 @@ class FoldExplicitPaddingPass(RelayPass):
     name = "fold-explicit-padding"
 
     def rewrite(self, op: ModuleOp) -> None:
-        PatternWalker(Outside(keeps_body, AbsorbPad())).rewrite_module(op)
+        pattern = ApplyRule(WindowOp, absorbed_pad)
+        PatternWalker(Outside(keeps_body, pattern)).rewrite_module(op)

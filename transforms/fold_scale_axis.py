@@ -56,7 +56,8 @@ from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
-from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.tensor.reshape import ReshapeOp, SqueezeOp
+from xrelay.transforms.rules.emitting import along_axis
 from xrelay.transforms.rules.rewriting import Emitter, erase_unused
 from xrelay.transforms.rules.rule_sets import require_rules
 
@@ -81,8 +82,7 @@ def laid_out(
 ) -> SSAValue:
     """Factors where they stand among `rank` axes, with some lengths."""
     if len(axes) == 1:
-        behind = rank - axes[0] - 1
-        return emit(ExpandDimsOp(factors, 1, num_newaxis=behind)) if behind else factors
+        return along_axis(emit, factors, axes[0], rank)
     places = dict(zip(axes, lengths, strict=True))
     return emit(ReshapeOp(factors, [places.get(axis, 1) for axis in range(rank)]))
 

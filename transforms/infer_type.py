@@ -372,13 +372,13 @@ class TypeInference:
                 continue
             if isinstance(user, tensor.ExtractOp) and is_tensor_type(type_):
                 continue
-            ops: list[Operation] = []
-            source = casted(new, stated, ops)
+            emit = Emitter()
+            source = casted(new, stated, emit)
             if source is None:
                 raise PassFailedException(
                     f"{operation_text(op)}: its type becomes {type_}, but {user.name} uses it as {stated}"
                 )
-            Rewriter.insert_op(ops, InsertPoint.before(user))
+            Rewriter.insert_op(emit.ops, InsertPoint.before(user))
             user.operands[use.index] = source
             # A sweep does not see the casts that it inserts.
             self.changed = True

@@ -32,7 +32,7 @@ from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.analysis.patterns.groups import PatternGroup, find_groups
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import CompositeOp, YieldOp
-from xrelay.transforms.rules.rewriting import erase_unused
+from xrelay.transforms.rules.rewriting import replace_and_tidy
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,7 @@ class OutlineGroup(RewritePattern):
         )
         composite.location = op.location
         composite.result.name_hint = result.name_hint
-        operands = tuple(op.operands)
-        rewriter.replace(op, (composite,))
-        erase_unused(operands, rewriter)
+        replace_and_tidy(op, composite, None, rewriter)
 
 
 def merge_composites(op: ModuleOp, table: Sequence[CompositePattern]) -> None:

@@ -18,6 +18,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import OpResult
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -79,11 +80,8 @@ class OutlineClosure(RewritePattern):
         body = op.body.clone()
         end = body.block.last_op
         assert end is not None
-        returned = func.ReturnOp(op.yielded)
-        returned.operands = end.operands
-        end.detach()
-        end.drop_all_references()
-        body.block.add_op(returned)
+        returned = func.ReturnOp(*end.operands)
+        Rewriter.replace_op(end, returned)
         symbol = op.attributes.get("global_symbol")
         if isinstance(symbol, StringAttr):
             name = symbol.data

@@ -33,6 +33,7 @@ from xdsl.traits import IsTerminator, SymbolTable
 from xrelay.analysis.facts.constants import computed_of_quantized
 from xrelay.analysis.facts.dependencies import operations_for
 from xrelay.analysis.facts.effects import Effects
+from xrelay.analysis.facts.names import fresh_names
 from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT
@@ -329,19 +330,13 @@ def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> Sequence
     outlining = _Outlining(block, segments)
     last = block.last_op
     assert last is not None
-    taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
+    names = fresh_names(f"{DEFAULT}_{function.sym_name.data}_", module)
     created: list[func.FuncOp] = []
-    number = 0
     for ops in segments.order:
         if ops[0] not in segments.inside:
             outlining.place(ops[0], last)
             continue
-        name = f"{DEFAULT}_{function.sym_name.data}_{number}"
-        while name in taken:
-            number += 1
-            name = f"{DEFAULT}_{function.sym_name.data}_{number}"
-        number += 1
-        created.append(outlining.outline(ops, name, last))
+        created.append(outlining.outline(ops, next(names), last))
         module.body.block.add_op(created[-1])
     outlining.finish(function)
     return created

@@ -34,7 +34,7 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
     op_type_rewrite_pattern,
 )
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from xrelay.analysis.facts.effects import Effects
@@ -53,7 +53,6 @@ from xrelay.transforms.rules.operands import exchange_operands
 from xrelay.transforms.rules.rewriting import erase_unused
 
 
-@dataclass(frozen=True)
 class FlattenTupleOutput(RewritePattern):
     """The end of a tuple is the tuple of the ends of its fields."""
 
@@ -85,7 +84,6 @@ class _Outliner:
     partition: Partition
     mod_name: str
     bind_constants: bool
-    rewriter: PatternRewriter
     symbols: set[str]
     """The names that the module's operations have."""
     exchanged: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
@@ -97,7 +95,7 @@ class _Outliner:
         replaced: dict[SSAValue, SSAValue] = {}
         made: list[func.FuncOp] = []
         for op in reversed(self.partition.dead):
-            self.rewriter.erase(op)
+            Rewriter.erase_op(op)
         for partitioned in self.partition.regions:
             function, call = self.outline(partitioned, replaced)
             made.append(function)
@@ -115,14 +113,14 @@ class _Outliner:
                 order[op] = partitioned.time
             last = partitioned.home.last_op
             assert last is not None
-            self.rewriter.insert(new, InsertPoint.before(last))
+            Rewriter.insert_op(new, InsertPoint.before(last))
             for end in partitioned.region.outputs:
                 self.exchange(end.result, replaced[end.data])
         for function in (self.partition.function, *made):
             exchange_operands(walk(function), self.exchanged)
         for partitioned in reversed(self.partition.regions):
             for border in (*partitioned.region.outputs, *partitioned.sources):
-                self.rewriter.erase(border)
+                Rewriter.erase_op(border)
         self.sort(order)
         return made
 
@@ -204,26 +202,6 @@ def bound(value: SSAValue, block: Block) -> SSAValue:
     return copy.results[0]
 
 
-@dataclass(frozen=True)
-class OutlineRegions(RewritePattern):
-    """The regions of a function become functions."""
-
-    partitions: dict[Operation, Partition]
-    mod_name: str
-    bind_constants: bool
-    symbols: set[str]
-    made: list[func.FuncOp]
-    """The functions."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: func.FuncOp, rewriter: PatternRewriter, /) -> None:
-        partition = self.partitions.get(op)
-        if partition is None:
-            return
-        outliner = _Outliner(partition, self.mod_name, self.bind_constants, rewriter, self.symbols)
-        self.made.extend(outliner.run())
-
-
 def hand_over(function: func.FuncOp) -> func.FuncOp:
     """
     The function of a region as its compiler wants it, with the attributes that keep others away.
@@ -272,15 +250,11 @@ class PartitionGraphPass(RelayPass):
                 [RemoveBorders(in_front), FlattenTupleOutput()], dce_enabled=False
             )
         ).rewrite_module(op)
-        partitions: dict[Operation, Partition] = {}
-        effects = Effects()
-        for each in walk(op):
-            if isinstance(each, func.FuncOp):
-                partition = plan_partition(each, effects)
-                if partition.regions or partition.dead:
-                    partitions[each] = partition
-        outline = OutlineRegions(
-            partitions, self.mod_name, self.bind_constants, module_symbols(op), []
-        )
-        PatternWalker(outline, apply_recursively=False).rewrite_module(op)
-        op.body.block.add_ops(map(hand_over, outline.made))
+        effects, symbols = Effects(), module_symbols(op)
+        functions = (each for each in walk(op) if isinstance(each, func.FuncOp))
+        made: list[func.FuncOp] = []
+        for partition in [plan_partition(each, effects) for each in functions]:
+            if partition.regions or partition.dead:
+                outliner = _Outliner(partition, self.mod_name, self.bind_constants, symbols)
+                made.extend(outliner.run())
+        op.body.block.add_ops(map(hand_over, made))

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.nesting import block_of
 from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, has_flag, in_evaluation_order
@@ -36,7 +37,7 @@ from xrelay.dialects.base import tuple_type
 from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefType, RefWriteOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import inner_tuples_first
-from xrelay.transforms.rules.operands import exchange_operands
+from xrelay.transforms.rules.operands import exchange_operands, insert_before
 
 _HOLDS = "xrelay.holds_references"
 """What is kept with a tuple type, as tuples of shared tuples have very many parts."""
@@ -133,12 +134,7 @@ def promote_references(function: func.FuncOp) -> None:
             case RefWriteOp():
                 contents[known.get(op.ref, op.ref)] = known.get(op.value, op.value)
                 if op.result.uses:
-                    nothing = TupleOp([])
-                    nothing.location = op.location
-                    block = op.parent
-                    assert block is not None
-                    block.insert_op_before(nothing, op)
-                    known[op.result] = nothing.result
+                    known[op.result] = insert_before(op, TupleOp([]))
             case TupleGetItemOp():
                 fields = known.get(op.tuple_value, op.tuple_value).owner
                 assert isinstance(fields, TupleOp)
@@ -151,8 +147,7 @@ def promote_references(function: func.FuncOp) -> None:
             source.name_hint = value.name_hint
     exchange_operands(walk(function), known)
     for op in reversed(removed):
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
 
 
 def references(root: Operation) -> Iterator[Operation]:

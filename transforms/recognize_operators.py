@@ -28,6 +28,7 @@ tried from the results to the inputs, the largest sub-graph first.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import pi, sqrt
 from typing import Any
 
@@ -45,7 +46,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, YieldOp
 from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.norm import LayerNormOp, RmsNormOp, SoftmaxOp
-from xrelay.dialects.shapes import is_tensor_type, same_type, shape_of
+from xrelay.dialects.shapes import element_type_of, same_type, shape_of
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, ReductionOp, SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -61,10 +62,10 @@ from xrelay.dialects.tensor.unary import (
 )
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.transforms.rules.recognize_attention import ATTENTION, with_moves
-from xrelay.transforms.rules.rewriting import Emitter, erase_unused, has_static_type, is_floating
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, is_floating
 
-Build = Callable[[Match, SSAValue, Emitter], SSAValue | None]
-"""Emits what a sub-graph with that result becomes, or nothing when the match is none after all."""
+Build = Callable[[Match, RelayOp, Emitter], SSAValue | None]
+"""What a sub-graph becomes that ends with an operator, None when the match is none after all."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,10 @@ def _keeps_axes(op: ReductionOp) -> bool:
     return len(op.reduced_axes) == 1 and bool(op.keepdims.value.data)
 
 
-def _same_axis(found: Match, *types: type[ReductionOp]) -> int | None:
-    """The one axis that the reductions of a match are over."""
-    axes = {op.reduced_axes for op in found.ops if isinstance(op, types)}
-    return axes.pop()[0] if len(axes) == 1 else None
+def _same_axis(found: Match, op: RelayOp, *types: type[ReductionOp]) -> int | None:
+    """The one axis that the reductions of a match are over, if its result has the type of X."""
+    axes = {each.reduced_axes for each in found.ops if isinstance(each, types)}
+    return axes.pop()[0] if len(axes) == 1 and same_type(found[X].type, op.result.type) else None
 
 
 def _vector(emit: Emitter, value: SSAValue, axis: int, shape: Sequence[int]) -> SSAValue | None:
@@ -99,10 +100,10 @@ def _vector(emit: Emitter, value: SSAValue, axis: int, shape: Sequence[int]) -> 
     return value if len(own) == 1 else emit(ReshapeOp(value, [length]))
 
 
-def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
+def layer_norm(found: Match, op: RelayOp, emit: Emitter) -> SSAValue | None:
     """relay.nn.layer_norm, without scale or shift where the sub-graph has none."""
-    x, axis = found[X], _same_axis(found, MeanOp)
-    if axis is None or not same_type(x.type, result.type):
+    x, axis = found[X], _same_axis(found, op, MeanOp)
+    if axis is None:
         return None
     shape = shape_of(x)
     gamma, beta = (
@@ -110,8 +111,7 @@ def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None
     )
     if (gamma is None and GAMMA in found) or (beta is None and BETA in found):
         return None
-    assert is_tensor_type(x.type)
-    none = np.zeros(shape[axis], dtype_of(x.type.element_type))
+    none = np.zeros(shape[axis], dtype_of(element_type_of(x)))
     return emit(
         LayerNormOp(
             x,
@@ -125,17 +125,16 @@ def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None
     )
 
 
-def rms_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
+def rms_norm(found: Match, op: RelayOp, emit: Emitter) -> SSAValue | None:
     """relay.nn.rms_norm, without scale where the sub-graph has none."""
-    x, axis = found[X], _same_axis(found, MeanOp)
-    if axis is None or not same_type(x.type, result.type):
+    x, axis = found[X], _same_axis(found, op, MeanOp)
+    if axis is None:
         return None
     shape = shape_of(x)
     vector = _vector(emit, found[GAMMA], axis, shape) if GAMMA in found else None
     if vector is None and GAMMA in found:
         return None
-    assert is_tensor_type(x.type)
-    none = np.zeros(shape[axis], dtype_of(x.type.element_type))
+    none = np.zeros(shape[axis], dtype_of(element_type_of(x)))
     return emit(
         RmsNormOp(
             x,
@@ -147,10 +146,10 @@ def rms_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     )
 
 
-def softmax(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
+def softmax(found: Match, op: RelayOp, emit: Emitter) -> SSAValue | None:
     """relay.nn.softmax"""
-    x, axis = found[X], _same_axis(found, MaxOp, SumOp)
-    if axis is None or not same_type(x.type, result.type):
+    x, axis = found[X], _same_axis(found, op, MaxOp, SumOp)
+    if axis is None:
         return None
     rank = len(shape_of(x))
     return emit(SoftmaxOp(x, axis=axis - rank if axis == rank - 1 else axis))
@@ -161,20 +160,17 @@ def composite(
 ) -> Build:
     """A composite of the operations of a match, or what it is `grown` to, with its constants."""
 
-    def build(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
-        inside = grown(found.ops)
-        root = result.owner
-        assert isinstance(root, Operation) and root.parent is not None
+    def build(found: Match, op: RelayOp, emit: Emitter) -> SSAValue:
         # In program order, which follows from walking back over operands.
         order: list[Operation] = []
         inputs: dict[SSAValue, None] = {}
-        _collect(root, inside, order, inputs, set())
+        _collect(op, grown(found.ops), order, inputs, set())
         block = Block(arg_types=[value.type for value in inputs])
         mapping: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
-        for op in order:
-            block.add_op(op.clone(mapping))
-        block.add_op(YieldOp(mapping[result]))
-        return emit(CompositeOp(name, list(inputs), Region(block), result.type))
+        for each in order:
+            block.add_op(each.clone(mapping))
+        block.add_op(YieldOp(mapping[op.result]))
+        return emit(CompositeOp(name, list(inputs), Region(block), op.result.type))
 
     return build
 
@@ -382,24 +378,15 @@ class Recognize(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, RelayOp) or not op.operands:
             return
-        result = op.results[0]
+        result = op.result
         if not has_static_type(result) or not is_floating(result):
             return
         for rule in self.rules:
             found = match(rule.pattern, result)
             if found is None or not is_closed(found, result):
                 continue
-            emit = Emitter()
-            value = rule.build(found, result, emit)
-            if value is None:
-                for new in reversed(emit.ops):
-                    new.drop_all_references()
-                continue
-            value.name_hint = result.name_hint
-            sources = tuple(dict.fromkeys(op.operands))
-            rewriter.replace(op, emit.located(op), (value,))
-            erase_unused(sources, rewriter)
-            return
+            if apply_rule(partial(rule.build, found), op, rewriter):
+                return
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import REGISTRY
@@ -63,6 +64,4 @@ class RelayToTirPass(RelayPass):
                     continue
                 for attribute in OWNERS:
                     lowered.attributes.pop(attribute, None)
-                op.body.block.insert_op_before(lowered, function)
-                function.detach()
-                function.erase()
+                Rewriter.replace_op(function, lowered)

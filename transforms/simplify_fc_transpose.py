@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import BlockArgument
+from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.names import unused_name
@@ -67,9 +68,7 @@ def pass_transposed(function: func.FuncOp, found: Transposes) -> None:
         name = unused_name(f"{names[weight]}.T", names.values())
         attributes.append(DictionaryAttr({ONNX_NAME: StringAttr(name)} if stated else {}))
         for transpose in transposes:
-            transpose.result.replace_all_uses_with(new)
-            transpose.detach()
-            transpose.erase()
+            Rewriter.replace_op(transpose, [], [new])
         if not weight.uses:
             del attributes[weight.index]
             block.erase_arg(weight)

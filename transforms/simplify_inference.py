@@ -67,18 +67,12 @@ from xrelay.dialects.nn.norm import (
 from xrelay.dialects.shapes import is_empty
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reduce import MeanOp, VarianceOp
-from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.unary import NegativeOp, SqrtOp
 from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.emitting import narrowed, widened
+from xrelay.transforms.rules.emitting import along_axis, narrowed, widened
 from xrelay.transforms.rules.l2_normalization import l2_normalized
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule
-
-
-def along_axis(emit: Emitter, vector: SSAValue, axis: int, rank: int) -> SSAValue:
-    """A vector with axes of length 1 after it, so that it broadcasts along `axis` of `rank`."""
-    following = rank - axis - 1
-    return emit(ExpandDimsOp(vector, 1, num_newaxis=following)) if following else vector
+from xrelay.transforms.rules.rewriting import ApplyRule, Emitter
 
 
 def is_finite(norm: BatchNormOp) -> bool:
@@ -209,14 +203,6 @@ class Standardize(RewritePattern):
         return emit(DivideOp(centered, emit(SqrtOp(stable))))
 
 
-class DivideByLength(RewritePattern):
-    """Vectors of length 1."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: L2NormalizeOp, rewriter: PatternRewriter, /) -> None:
-        apply_rule(l2_normalized, op, rewriter)
-
-
 @dataclass(frozen=True)
 class SimplifyInferencePass(RelayPass):
     """Rewrites operators that only differ from simpler ones while a model is trained."""
@@ -231,6 +217,6 @@ class SimplifyInferencePass(RelayPass):
     def rewrite(self, op: ModuleOp) -> None:
         patterns: list[RewritePattern] = [ScaleAndShift(self.unsafe), SkipDropout()]
         if not self.keep_norms:
-            patterns.extend((Standardize(), DivideByLength()))
+            patterns.extend((Standardize(), ApplyRule(L2NormalizeOp, l2_normalized)))
         applier = Outside(keeps_body, GreedyRewritePatternApplier(patterns, dce_enabled=False))
         PatternWalker(applier, apply_recursively=False).rewrite_module(op)

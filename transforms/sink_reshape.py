@@ -49,16 +49,18 @@ from xrelay.dialects.shapes import (
     with_shape,
 )
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
-from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp
 from xrelay.dialects.tensor.transform import SplitOp, WhereOp
 from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
+from xrelay.transforms.rules.emitting import shaped
 from xrelay.transforms.rules.rewriting import (
     Emitter,
     Rule,
     apply_rule,
     erase_unused,
     has_static_type,
+    like,
 )
 from xrelay.transforms.rules.simplify.moves import merged_reshapes
 
@@ -143,19 +145,7 @@ def _on(op: RelayOp, operands: Sequence[SSAValue], shape: Shape, emit: Emitter) 
     """`op` on other operands, with a result of another shape."""
     result = op.results[0].type
     assert is_tensor_type(result)
-    return emit(
-        type(op).create(
-            operands=operands,
-            result_types=[with_shape(result, shape)],
-            properties=op.properties.copy(),
-            attributes=op.attributes.copy(),
-        )
-    )
-
-
-def _reshaped(emit: Emitter, value: SSAValue, shape: Shape) -> SSAValue:
-    same = same_shape(shape_of(value), shape)
-    return value if same else emit(ReshapeOp(value, shape, allowzero=is_empty(shape)))
+    return emit(like(op, operands, with_shape(result, shape)))
 
 
 def before_reshape(value: SSAValue, old: Shape, new: Shape, emit: Emitter) -> SSAValue:
@@ -172,7 +162,7 @@ def before_reshape(value: SSAValue, old: Shape, new: Shape, emit: Emitter) -> SS
     if not same:
         while shape and certainly(shape[0], 1):
             del shape[0]
-    return _reshaped(emit, value, shape)
+    return shaped(emit, value, shape)
 
 
 def below_lookup(op: QnnLookupOp, emit: Emitter) -> SSAValue | None:
@@ -181,7 +171,7 @@ def below_lookup(op: QnnLookupOp, emit: Emitter) -> SSAValue | None:
     if reshape is None:
         return None
     result = _on(op, [reshape.data, op.table], shape_of(reshape.data), emit)
-    return _reshaped(emit, result, shape_of(op.data))
+    return shaped(emit, result, shape_of(op.data))
 
 
 class Fed:
@@ -266,7 +256,7 @@ class SinkReshape(RewritePattern):
             if not self.may_sink(op, source, old, new):
                 continue
             operands = [before_reshape(operand, old, new, emit) for operand in op.operands]
-            return _reshaped(emit, _on(op, operands, old, emit), new)
+            return shaped(emit, _on(op, operands, old, emit), new)
         return None
 
     def may_sink(self, op: RelayOp, source: SSAValue, old: Shape, new: Shape) -> bool:
@@ -301,7 +291,7 @@ class SinkReshape(RewritePattern):
         # An axis counted from the end stays so.
         stated = op.axis.value.data
         moved.owner.properties["axis"] = integer(before - len(old) if stated < 0 else before)
-        return _reshaped(emit, moved, new)
+        return shaped(emit, moved, new)
 
     def below_split(self, op: SplitOp, rewriter: PatternRewriter) -> None:
         """split(reshape(x)) ──► split(x), each part reshaped"""
@@ -326,7 +316,7 @@ class SinkReshape(RewritePattern):
         for part in parts:
             emit = Emitter()
             field = emit(TupleGetItemOp(new, part.index.value.data))
-            _reshaped(emit, field, shape_of(part.result))
+            shaped(emit, field, shape_of(part.result))
             rewriter.replace(part, emit.located(part))
         erase_unused((op.result,), rewriter)
 

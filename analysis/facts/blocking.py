@@ -158,16 +158,10 @@ def _pad(op: PadOp, lanes: int) -> Images:
     return (op.data,) if all(certainly(each, 0) for each in outer) else ()
 
 
-def _mean(op: MeanOp, lanes: int) -> Images:
-    assert is_tensor_type(op.result.type)
-    if op.result.type.element_type not in FLOATS:
-        return ()
-    return (op.data,) if op.reduced_axes == (2, 3) and op.keepdims.value.data else ()
-
-
-def _sum(op: SumOp, lanes: int) -> Images:
-    """Of integers, whose sums are the same in any order."""
-    if not is_integer_type(op.data.type.element_type):
+def _reduction(op: MeanOp | SumOp, lanes: int) -> Images:
+    """Of means those of floating point, of sums those of integers, which are the same in any order."""
+    element = op.data.type.element_type
+    if not (element in FLOATS if isinstance(op, MeanOp) else is_integer_type(element)):
         return ()
     return (op.data,) if op.reduced_axes == (2, 3) and op.keepdims.value.data else ()
 
@@ -196,8 +190,7 @@ _RULES: tuple[tuple[Any, Callable[[Any, int], Images]], ...] = (
     ((Pool2DOp, GlobalPool2DOp), _pool),
     (BiasAddOp, _bias_add),
     (PadOp, _pad),
-    (MeanOp, _mean),
-    (SumOp, _sum),
+    ((MeanOp, SumOp), _reduction),
     (ConcatenateOp, _concatenate),
     (UNARY_OPS, _data),
     (BROADCASTING, _broadcast),

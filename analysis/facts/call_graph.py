@@ -94,12 +94,13 @@ class CallGraph:
                     + (", ".join(self.functions) or "no functions")
                 )
 
-    def reachable(self, entries: Iterable[str]) -> set[str]:
-        """The functions that some functions need, they included."""
+    def reachable(self, entries: Iterable[str], *, users: bool = False) -> set[str]:
+        """The functions that some functions need, or those that need them (`users`), they included."""
+        following = self.users if users else self.uses
         pending = [name for name in entries if name in self.functions]
         found = set(pending)
         while pending:
-            new = [name for name in self.uses[pending.pop()] if name not in found]
+            new = [name for name in following[pending.pop()] if name not in found]
             found.update(new)
             pending.extend(new)
         return found

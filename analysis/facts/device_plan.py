@@ -22,7 +22,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.device_domains import Device, Domain, Unification, domain_of, set_default
 from xrelay.analysis.facts.names import operation_text
-from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag, one_block
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, Within, has_flag, one_block
+from xrelay.analysis.facts.walking import blocks_in, walk
 from xrelay.dialects.core.adt import ConstructorOp, MatchOp
 from xrelay.dialects.core.device import CPU, UNDECIDED, DeviceCopyOp, OnDeviceOp, VirtualDeviceAttr
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
@@ -49,15 +50,8 @@ def keeps_devices(op: Operation) -> bool:
 
 def planned_operations(module: ModuleOp) -> list[Operation]:
     """The operations of a module that are part of a plan, each before those within it."""
-    found: list[Operation] = []
-    pending = list(module.body.ops)[::-1]
-    while pending:
-        op = pending.pop()
-        found.append(op)
-        if not keeps_devices(op):
-            inner = [each for region in op.regions for block in region.blocks for each in block.ops]
-            pending.extend(reversed(inner))
-    return found
+    is_kept = Within(keeps_devices)
+    return [op for op in walk(module.body) if not is_kept(op)]
 
 
 def device_attribute(op: Operation) -> VirtualDeviceAttr | None:
@@ -258,7 +252,7 @@ class DevicePlan:
 
     def _constrain_branches(self, op: scf.IfOp | MatchOp) -> None:
         self._together(op, "what is decided on and the result", (*op.operands, *op.results))
-        for block in (block for region in op.regions for block in region.blocks):
+        for block in blocks_in(op):
             self._together(op, "a field and the result", (*op.operands, *block.args))
             last = block.last_op
             if last is not None:
@@ -267,7 +261,7 @@ class DevicePlan:
 
     def _constrain_loop(self, op: scf.ForOp | scf.WhileOp) -> None:
         values = [*op.operands, *op.results]
-        for block in (block for region in op.regions for block in region.blocks):
+        for block in blocks_in(op):
             values.extend(block.args)
             if block.last_op is not None:
                 values.extend(block.last_op.operands)

@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.dialects import func
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.post_order import PostOrderIterator
 from xdsl.parser import ForwardDeclaredValue
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.analysis.facts.names import operation_text
+from xrelay.analysis.facts.scopes import function_around
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 
@@ -41,8 +41,10 @@ class DominanceError(VerifyException):
     def __init__(self, operation: Operation, index: int):
         value = operation.operands[index]
         name = f"%{value.name_hint}" if value.name_hint else "a value"
+        function = function_around(operation)
+        place = "" if function is None else f" in @{function.sym_name.data}"
         super().__init__(
-            f"{operation_text(operation)}{_function(operation)}: operand {index}, {name}{_source(value)}, "
+            f"{operation_text(operation)}{place}: operand {index}, {name}{_source(value)}, "
             "is used before it is defined"
         )
         self.operation = operation
@@ -223,13 +225,3 @@ def _values(block: Block) -> Iterator[SSAValue]:
     yield from block.args
     for op in block.ops:
         yield from op.results
-
-
-def _function(op: Operation) -> str:
-    """Says in which function an operation is."""
-    around = op.parent_op()
-    while around is not None:
-        if isinstance(around, func.FuncOp):
-            return f" in @{around.sym_name.data}"
-        around = around.parent_op()
-    return ""

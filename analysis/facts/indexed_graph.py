@@ -27,6 +27,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from xrelay.analysis.facts.ancestors import AncestorTree
 from xrelay.analysis.facts.steps import Step, run
+from xrelay.analysis.facts.walking import blocks_in
 from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, MatchOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
 from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
@@ -146,11 +147,10 @@ class IndexedGraph:
     def _branches(self, op: scf.IfOp | MatchOp) -> Step[list[int | None]]:
         (data,) = yield self._values(op.operands)
         parts = [data] if isinstance(op, scf.IfOp) else []
-        for region in op.regions:
-            for block in region.blocks:
-                for variable in block.args:
-                    self._add(variable, (data,))
-                parts += yield self._block(block)
+        for block in blocks_in(op):
+            for variable in block.args:
+                self._add(variable, (data,))
+            parts += yield self._block(block)
         return parts
 
     def _find_dominators(self) -> None:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xrelay.analysis.facts.walking import blocks_in
+
 
 @dataclass(frozen=True)
 class Nesting:
@@ -20,7 +22,7 @@ class Nesting:
     def of(cls, scope: Operation) -> "Nesting":
         """The blocks within `scope`."""
         found = cls()
-        pending: list[tuple[Block | None, Block]] = _inside(None, scope)
+        pending: list[tuple[Block | None, Block]] = [(None, block) for block in blocks_in(scope)]
         order: list[tuple[Block | None, Block]] = []
         while pending:
             around, block = pending.pop()
@@ -28,7 +30,7 @@ class Nesting:
             found.depths[block] = 0 if around is None else found.depths[around] + 1
             found.numbers[block] = len(found.numbers)
             for op in block.ops:
-                pending.extend(_inside(block, op))
+                pending.extend((block, inner) for inner in blocks_in(op))
         for around, block in reversed(order):
             size = found.sizes[block] = found.sizes.get(block, 0) + 1
             if around is not None:
@@ -42,11 +44,6 @@ class Nesting:
     def encloses(self, outer: Block, inner: Block) -> bool:
         """Whether `inner` is `outer` or within one of its operations."""
         return 0 <= self.numbers[inner] - self.numbers[outer] < self.sizes[outer]
-
-
-def _inside(around: Block | None, op: Operation) -> list[tuple[Block | None, Block]]:
-    """The blocks directly within an operation, each with the one that the operation stands in."""
-    return [(around, block) for region in op.regions for block in region.blocks]
 
 
 def block_of(value: SSAValue) -> Block:

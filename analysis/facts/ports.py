@@ -1,7 +1,7 @@
 """The entry function of a program and its ports: what it takes and returns, seen from outside."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.names import unused_name
 from xrelay.analysis.facts.suggestions import PassOptionError
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.references import RefType
@@ -82,9 +83,8 @@ def ports(function: func.FuncOp) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
 
 def input_names(function: func.FuncOp) -> list[str]:
     """What `ports` calls the parameters of a function with a body, whatever their types are."""
-    given = function.arg_attrs.data if function.arg_attrs else ()
     hints = _input_hints(function)
-    return _names([_stated_name(given, i) for i in range(len(hints))], hints)
+    return _names(_stated(function.arg_attrs, ONNX_NAME, len(hints)), hints)
 
 
 def _input_hints(function: func.FuncOp) -> list[str]:
@@ -97,15 +97,12 @@ def _ports(
     attributes: ArrayAttr[DictionaryAttr] | None,
     hints: Sequence[str],
 ) -> tuple[Port, ...]:
-    given = (
-        attributes.data if attributes else ()
-    )  # As many as the text states, which may be others.
-    names = _names([_stated_name(given, i) for i in range(len(types))], hints)
-    stored = [_stated(given, i, STORED_DTYPE) or "" for i in range(len(types))]
+    names = _names(_stated(attributes, ONNX_NAME, len(types)), hints)
+    stored = _stated(attributes, STORED_DTYPE, len(types))
     found = tuple(
-        replace(port, stored=dtype)
+        port
         for name, type_, dtype in zip(names, types, stored, strict=True)
-        for port in _leaves(name, type_)
+        for port in _leaves(name, type_, dtype or "")
     )
     listed = [port.name for port in found]
     if len(set(listed)) != len(listed):
@@ -113,13 +110,11 @@ def _ports(
     return found
 
 
-def _stated_name(attributes: Sequence[DictionaryAttr], i: int) -> str | None:
-    return _stated(attributes, i, ONNX_NAME)
-
-
-def _stated(attributes: Sequence[DictionaryAttr], i: int, key: str) -> str | None:
-    name = attributes[i].data.get(key) if i < len(attributes) else None
-    return name.data if isinstance(name, StringAttr) else None
+def _stated(attributes: ArrayAttr[DictionaryAttr] | None, key: str, count: int) -> list[str | None]:
+    """What the attributes of each port state; a text may have more of them, or fewer."""
+    given = [each.data.get(key) for each in attributes or ()][:count]
+    found = [each.data if isinstance(each, StringAttr) else None for each in given]
+    return found + [None] * (count - len(found))
 
 
 def _names(stated: Sequence[str | None], hints: Sequence[str]) -> list[str]:
@@ -130,20 +125,16 @@ def _names(stated: Sequence[str | None], hints: Sequence[str]) -> list[str]:
     taken = {name for name in stated if name is not None}
     names: list[str] = []
     for name, hint in zip(stated, hints, strict=True):
-        found, number = hint, 0
-        while name is None and found in taken:
-            number += 1
-            found = f"{hint}_{number}"
-        taken.add(found if name is None else name)
-        names.append(found if name is None else name)
+        names.append(unused_name(hint, taken) if name is None else name)
+        taken.add(names[-1])
     return names
 
 
-def _leaves(name: str, type_: Attribute) -> Iterator[Port]:
+def _leaves(name: str, type_: Attribute, stored: str) -> Iterator[Port]:
     """The tensors in a type."""
     if isinstance(type_, RefType):
         raise DiagnosticException(f"'{name}' is a reference, which cannot leave the program")
     for i, leaf in enumerate(types_within(type_)):
         if not is_tensor_type(leaf):
             raise DiagnosticException(f"'{name}' is {type_}, which is no tensor")
-        yield Port(name if leaf is type_ else f"{name}.{i}", leaf)
+        yield Port(name if leaf is type_ else f"{name}.{i}", leaf, stored)

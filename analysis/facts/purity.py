@@ -23,7 +23,7 @@ from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect, o
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.symbols import Symbols
-from xrelay.analysis.facts.walking import walk, within
+from xrelay.analysis.facts.walking import blocks_in, walk, within
 from xrelay.dialects.core.adt import ConstructorOp, MatchOp
 from xrelay.dialects.core.device import OnDeviceOp
 from xrelay.dialects.core.functional import (
@@ -137,7 +137,7 @@ class Purity:
             case ConstructorOp():
                 return True
             case scf.IfOp() | MatchOp():
-                ends = (block.last_op for region in op.regions for block in region.blocks)
+                ends = (block.last_op for block in blocks_in(op))
                 return all(all(map(self._gives_pure, end.operands)) for end in ends if end)
             case _ if isinstance(op, NAMES_VALUE):
                 return self._is_pure_call(op.operands[0])

@@ -236,8 +236,8 @@ class Demands(ABC):
 
     def sum(self, op: SumOp, index: int, demand: Demand, *, divide: bool) -> Step:
         """
-        How a sum takes the scale of one operand in the other. `demand` is that on what stands in front of it
-        or behind it.
+        How a sum takes the scale of one operand in the other, and hands it on. `demand` is that on what stands in
+        front of it, or with `divide` behind it.
         """
         data, other = (op.lhs, op.rhs) if index == 0 else (op.rhs, op.lhs)
         if not same_type(data.type, op.result.type):
@@ -248,14 +248,18 @@ class Demands(ABC):
             refuse(op, "adds a value that is no vector along the axis of the scale")
         self.require_constant(op, other, "adds a value that is not constant")
         edit = Edit(op, 1 - index, op.result.type.get_num_dims(), divide=divide)
-        return Step(op, replace(demand, divides=op) if divide else demand, (edit,))
+        if divide:
+            return Step(op, replace(demand, divides=op), (edit,), (op.result,))
+        return Step(op, demand, (edit,), (data,))
 
     def bias(self, op: BiasAddOp, demand: Demand, *, divide: bool) -> Step:
-        """How the addition of a bias takes the scale of its data in the bias."""
+        """How the addition of a bias takes the scale of its data in the bias, as `sum` does."""
         demand = self.met(op, Demand((op.channel_axis,)), demand)
         self.require_constant(op, op.bias, "adds a value that is not constant")
         edit = Edit(op, 1, 1, (0,), divide)
-        return Step(op, replace(demand, divides=op) if divide else demand, (edit,))
+        if divide:
+            return Step(op, replace(demand, divides=op), (edit,), (op.result,))
+        return Step(op, demand, (edit,), (op.data,))
 
     def product(self, op: MultiplyOp, index: int, folded: Demand | None) -> Step:
         """How a product of an operand and a constant takes a scale in the latter."""
@@ -302,10 +306,9 @@ class Backward(Demands):
             case AddOp() | SubtractOp():
                 return self._sum(op)
             case BiasAddOp():
-                step = self.bias(op, self.of_operand(op.data, op), divide=False)
-                return replace(step, onward=(op.data,))
+                return self.bias(op, self.of_operand(op.data, op), divide=False)
             case MultiplyOp():
-                return self._product(op, folded)
+                return self.product(op, 0 if op.rhs in self.given.constants else 1, folded)
             case BatchMatmulOp() | MatmulOp() if self.beyond_relay:
                 demand = self.of_operand(op.tensor_a, op).of_number()
                 return Step(op, demand, onward=(op.tensor_a,))
@@ -330,15 +333,10 @@ class Backward(Demands):
                 return Step(op, both, onward=(op.lhs, op.rhs))
         for index, demand in demands.items():
             try:
-                step = self.sum(op, index, demand, divide=False)
-                return replace(step, onward=(op.operands[index],))
+                return self.sum(op, index, demand, divide=False)
             except Refused as refused:
                 refusals.append(refused)
         raise refusals[-1]
-
-    def _product(self, op: MultiplyOp, folded: Demand | None) -> Step:
-        index = 0 if op.rhs in self.given.constants else 1
-        return self.product(op, index, folded)
 
 
 class Forward(Demands):
@@ -372,11 +370,9 @@ class Forward(Demands):
                 demand = self.demand(op.result)
                 if index == 1 and not self.beyond_relay and self._is_left_first(op, demand):
                     refuse(op, "takes a scale on its left side")
-                step = self.sum(op, index, demand, divide=True)
-                return replace(step, onward=(op.result,))
+                return self.sum(op, index, demand, divide=True)
             case BiasAddOp() if index == 0 and self.beyond_relay:
-                step = self.bias(op, self.demand(op.result), divide=True)
-                return replace(step, onward=(op.result,))
+                return self.bias(op, self.demand(op.result), divide=True)
             case MultiplyOp():
                 return self.product(op, index, folded)
             case MaxPool2DOp() | GlobalMaxPool2DOp() if self.beyond_relay:

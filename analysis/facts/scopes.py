@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.facts.walking import within
 from xrelay.dialects.core.functional import ClosureOp
 from xrelay.dialects.core.values import CompositeOp, FusedOp
 
@@ -25,6 +26,19 @@ def has_flag(op: Operation, names: Sequence[str]) -> bool:
         if value is not None and not (isinstance(value, IntegerAttr) and value.value.data == 0):
             return True
     return False
+
+
+def functions_without(module: ModuleOp, names: Sequence[str]) -> list[func.FuncOp]:
+    """The functions of a module of which none of some attributes is set."""
+    return [op for op in module.ops if isinstance(op, func.FuncOp) and not has_flag(op, names)]
+
+
+def function_around(op: Operation) -> func.FuncOp | None:
+    """The innermost function of a module that an operation is in."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, func.FuncOp):
+        around = around.parent_op()
+    return around
 
 
 def keeps_body(op: Operation) -> bool:
@@ -97,13 +111,12 @@ def in_evaluation_order(function: func.FuncOp | CompositeOp) -> Iterator[Operati
     The operations of a function, those in the regions of another one before it, as Relay visits
     expressions. Isolated bodies, as of `relay.fused`, are not entered.
     """
-    pending = [op for block in function.body.blocks for op in block.ops][::-1]
+    pending = list(within(function, reverse=True))
     entered: set[Operation] = set()
     while pending:
         op = pending[-1]
         if op.regions and op not in entered and not op.has_trait(IsolatedFromAbove):
             entered.add(op)
-            inner = [child for region in op.regions for b in region.blocks for child in b.ops]
-            pending.extend(reversed(inner))
+            pending.extend(within(op, reverse=True))
             continue
         yield pending.pop()

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 from xdsl.traits import OpTrait, SymbolOpInterface, SymbolTable
 
 from xrelay.analysis.facts.call_graph import symbols_in
+from xrelay.analysis.facts.scopes import Within
 
 
 class Symbols:
@@ -21,34 +22,17 @@ class Symbols:
 
     def __init__(self):
         self.tables: dict[Operation, dict[str, Operation]] = {}
-        self.around: dict[Block, Operation | None] = {}
-        """The symbol table around each block that was passed."""
+        # By blocks, not by the `parent_op` of operations: another thread may be in `known_to` with that.
+        self.tables_within = Within(_is_table)
 
     def lookup(self, user: Operation, name: str) -> Operation | None:
         """The operation of a name in the symbol table around `user`, which may be that itself."""
-        table = user if user.has_trait(SymbolTable) else self.table_around(user.parent)
+        table = user if _is_table(user) else self.tables_within.around(user)
         if table is None:
             return None
         if table not in self.tables:
             self.tables[table] = _symbols_of(table)
         return self.tables[table].get(name)
-
-    def table_around(self, block: Block | None) -> Operation | None:
-        """The symbol table that a block is in, in constant time for each however deep it is."""
-        passed: list[Block] = []
-        table: Operation | None = None
-        while block is not None and table is None:
-            if block in self.around:
-                table = self.around[block]
-                break
-            passed.append(block)
-            # Not the `parent_op` of an operation: another thread may be in `known_to` with it.
-            parent = block.parent_op()
-            if parent is not None and parent.has_trait(SymbolTable):
-                table = parent
-            block = None if parent is None else parent.parent
-        self.around.update(dict.fromkeys(passed, table))
-        return table
 
     @contextmanager
     def known_to(self, user: Operation) -> Generator[None]:
@@ -79,6 +63,10 @@ class _Excerpt:
     def has_trait(self, trait: type[OpTrait]) -> bool:
         """Whether it is what the look-up searches for."""
         return trait is SymbolTable
+
+
+def _is_table(op: Operation) -> bool:
+    return op.has_trait(SymbolTable)
 
 
 def _symbols_of(table: Operation) -> dict[str, Operation]:

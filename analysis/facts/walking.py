@@ -36,6 +36,11 @@ def walk(
             yield op
 
 
+def blocks_in(op: Operation) -> Iterator[Block]:
+    """The blocks that are directly in the regions of an operation."""
+    return (block for region in op.regions for block in region.blocks)
+
+
 def within(op: Operation, *, reverse: bool = False) -> Iterator[Operation]:
     """The operations that are directly in the regions of another one."""
     for region in reversed(op.regions) if reverse else op.regions:

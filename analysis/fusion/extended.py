@@ -41,7 +41,7 @@ from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.elementwise import LIGHT_OPS
 from xrelay.dialects.lengths import likely
 from xrelay.dialects.nn.norm import SoftmaxFamilyOp
-from xrelay.dialects.shapes import element_count, is_dynamic, is_tensor_type, same_shape
+from xrelay.dialects.shapes import element_count, is_dynamic, is_tensor_type, same_shape, shape_of
 from xrelay.dialects.tensor.reduce import ReductionOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.traits import OpPatternKind, ReshapeOnly
@@ -59,7 +59,6 @@ class Join(NamedTuple):
     """What a rule beyond Relay's has brought into a group."""
 
     rule: int
-    """The rule."""
     node: FusionNode
     """The root of the group that joined, or the node that was copied."""
     into: FusionNode
@@ -396,6 +395,4 @@ def _kind(node: FusionNode) -> OpPatternKind:
 
 
 def _shape(op: Operation) -> tuple[int, ...]:
-    type_ = op.results[0].type
-    assert is_tensor_type(type_)
-    return type_.get_shape()
+    return shape_of(op.results[0])

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.references import REFERENCE_OPS, RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.dialects.core.values import CORE_OPS, CalledBodyOp, ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.shapes import is_dynamic, same_shape
+from xrelay.dialects.shapes import is_dynamic, is_tensor_type, same_shape
 from xrelay.dialects.traits import (
     HasPatternKind,
     NonComputational,
@@ -63,7 +63,6 @@ class FusionNode:
     """An operation of the block and what fusion knows about it."""
 
     op: Operation
-    """The operation."""
     index: int
     """Its place in program order, which decides ties."""
     kind: OpPatternKind
@@ -215,7 +214,7 @@ def _add_use(producer: FusionNode, value: SSAValue, consumer: FusionNode) -> Non
         why = "which may change or keep it"
     elif op.regions and not isinstance(op, CalledBodyOp):
         why = "which has regions"
-    elif kind is BROADCAST and _same_shape(value.type, op.results[0].type):
+    elif kind is BROADCAST and have_one_shape(value.type, op.results[0].type):
         kind = ELEMWISE
     if why is None:
         producer.edges.append(FusionEdge(consumer, kind))
@@ -227,9 +226,10 @@ def _extern_use(op: Operation, why: str) -> Refusal:
     return Refusal(3, f"the value is used by {op.name}, {why}", culprit=op)
 
 
-def _same_shape(operand: Attribute, result: Attribute) -> bool:
+def have_one_shape(one: Attribute, other: Attribute) -> bool:
+    """Whether two types are those of tensors of the same shape."""
     return (
-        isinstance(operand, TensorType)
-        and isinstance(result, TensorType)
-        and same_shape(operand.get_shape(), result.get_shape())
+        is_tensor_type(one)
+        and is_tensor_type(other)
+        and same_shape(one.get_shape(), other.get_shape())
     )

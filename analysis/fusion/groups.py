@@ -22,7 +22,7 @@ Invariants
 Source: Relay's FuseOps (TVM 0.10), GraphPartitioner.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -234,7 +234,7 @@ class Partition:
                 return self.ends[index]
         for index in (*between, sink.index):
             kind = self.kinds[self.root(index)]
-            if not test.accepts(kind, index == sink.index):
+            if kind > (test.end if index == sink.index else test.way):
                 culprit = self.nodes[index]
                 way = "" if culprit is sink else f" on the way to {sink.op.name}"
                 sentence = f"{culprit.op.name}{way} is in a group of kind {kind.label}"
@@ -278,18 +278,18 @@ class Partition:
             if own > INJECTIVE:
                 sentence = f"{sink.op.name} takes only what is injective or simpler"
                 return Refusal(20, sentence, sweep, sink.op)
-            return Test(25, _up_to_injective) if sweep == 2 else None
+            return Test(25, INJECTIVE, INJECTIVE) if sweep == 2 else None
         if sweep == 2:
             return None
         if own is OUT_EWISE_FUSABLE:
             if node.path_kind is not ELEMWISE:
                 return refused_path(21, node, sink, sweep)
-            return Test(21, _up_to_broadcast) if sweep == 0 else None
+            return Test(21, BROADCAST, BROADCAST) if sweep == 0 else None
         if own <= BROADCAST:
             if node.path_kind > COMM_REDUCE:
                 return refused_path(22, node, sink, sweep)
-            return Test(22, _injective_then_complex)
-        return Test(23, _up_to_injective) if sweep == 1 else None
+            return Test(22, INJECTIVE, OUT_EWISE_FUSABLE)
+        return Test(23, INJECTIVE, INJECTIVE) if sweep == 1 else None
 
     def between(self, node: FusionNode, sink: FusionNode) -> list[int] | None:
         """
@@ -330,17 +330,7 @@ class Test(NamedTuple):
 
     rule: int
     """The rule that applies."""
-    accepts: Callable[[OpPatternKind, bool], bool]
-    """Whether a kind may stand on the way, or, with True, at its end."""
-
-
-def _up_to_broadcast(kind: OpPatternKind, is_sink: bool) -> bool:
-    return kind <= BROADCAST
-
-
-def _up_to_injective(kind: OpPatternKind, is_sink: bool) -> bool:
-    return kind <= INJECTIVE
-
-
-def _injective_then_complex(kind: OpPatternKind, is_sink: bool) -> bool:
-    return kind <= INJECTIVE or (is_sink and kind <= OUT_EWISE_FUSABLE)
+    way: OpPatternKind
+    """The highest kind that may stand on the way."""
+    end: OpPatternKind
+    """The highest kind that may stand at its end."""

@@ -11,13 +11,13 @@ fewer bytes is written and read. Where groups end is found by fusing once; then 
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
-from xrelay.analysis.fusion.graph import BROADCAST, ELEMWISE, FusionNode, Refusal
+from xrelay.analysis.fusion.graph import BROADCAST, ELEMWISE, FusionNode, Refusal, have_one_shape
 from xrelay.analysis.fusion.groups import FusionOptions, Partition
 from xrelay.dialects.core.blob import element_bytes
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.dialects.shapes import is_tensor_type, same_shape
+from xrelay.dialects.shapes import element_type_of, is_tensor_type
 
 ATTEMPTS = 2
 """So often all is fused with ends, of which some may be of no use; then no group ends early."""
@@ -89,7 +89,7 @@ def _chain(partition: Partition, root: FusionNode) -> Iterator[FusionNode]:
     node = root
     while node.kind <= BROADCAST:
         data = [value for value in node.op.operands if not isinstance(value.owner, ConstantOp)]
-        if len(data) != 1 or not _are_alike(data[0].type, node.op.results[0].type):
+        if len(data) != 1 or not have_one_shape(data[0].type, node.op.results[0].type):
             return
         # The anchor is in front of all others: what leads to it stays in the group.
         owner = data[0].owner
@@ -99,20 +99,9 @@ def _chain(partition: Partition, root: FusionNode) -> Iterator[FusionNode]:
         yield node
 
 
-def _are_alike(one: Attribute, other: Attribute) -> bool:
-    """Whether two types are those of tensors of the same shape."""
-    return (
-        is_tensor_type(one)
-        and is_tensor_type(other)
-        and same_shape(one.get_shape(), other.get_shape())
-    )
-
-
 def _bytes(node: FusionNode) -> int:
     """What an element takes in memory."""
-    type_ = node.op.results[0].type
-    assert is_tensor_type(type_)
-    return element_bytes(type_.element_type)
+    return element_bytes(element_type_of(node.op.results[0]))
 
 
 def _is_taken(partition: Partition, node: FusionNode) -> bool:

@@ -33,9 +33,9 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.walking import blocks_in
 from xrelay.analysis.fusion.extended import Extension, Join
 from xrelay.analysis.fusion.graph import (
-    FusionEdge,
     FusionNode,
     Kinds,
     Refusal,
@@ -51,22 +51,6 @@ from xrelay.dialects.core.functional import ClosureOp
 from xrelay.dialects.core.values import FusedOp, TupleGetItemOp
 from xrelay.dialects.nn.norm import StandardizingOp
 from xrelay.dialects.traits import OpPatternKind
-
-__all__ = [
-    "Boundary",
-    "FusionEdge",
-    "FusionGroup",
-    "FusionNode",
-    "FusionOptions",
-    "FusionPlan",
-    "Join",
-    "Refusal",
-    "fusion_blocks",
-    "is_operator",
-    "may_fuse",
-    "plan",
-    "plan_fusion",
-]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,9 +100,7 @@ class FusionPlan:
     """The groups of one block, with the facts that led to them."""
 
     block: Block
-    """The block."""
     options: FusionOptions
-    """The options."""
     nodes: dict[Operation, FusionNode]
     """The node of each operation of the block, in program order."""
     groups: tuple[FusionGroup, ...]
@@ -283,10 +265,9 @@ def fusion_blocks(op: Operation) -> Iterator[Block]:
         if isinstance(op, func.FuncOp | ClosureOp) and has_flag(op, UNFUSED_FUNCTIONS):
             continue
         nested: list[Operation] = []
-        for region in op.regions:
-            for block in region.blocks:
-                yield block
-                nested.extend(child for child in block.ops if child.regions)
+        for block in blocks_in(op):
+            yield block
+            nested.extend(child for child in block.ops if child.regions)
         pending.extend(reversed(nested))
 
 

@@ -12,7 +12,7 @@ from xrelay.analysis.layouts.inference import (
     Rule,
     Seen,
     broadcast_like,
-    layout_now,
+    following,
     moved_axis,
     refines,
 )
@@ -36,57 +36,47 @@ def along_axis(*others: None) -> Rule:
     results after the first, which have no layout.
     """
 
-    def rule(op: AxisOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
-        found = _axis_in(op, old, new)
-        if found is None:
+    def rule(op: AxisOp, before: Layout, layout: Layout) -> Inferred | None:
+        properties = _axis_in(op, before, layout)
+        if properties is None:
             return None
-        layout, properties = found
         operands = layout, *[None] * (len(op.operands) - 1)
         return Inferred(operands, (layout, *others), properties)
 
-    return rule
+    return following(rule)
 
 
-def _axis_in(
-    op: AxisOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> tuple[Layout, dict[str, Attribute]] | None:
-    """The layout of the first operand, and `axis` in it."""
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if before is None or layout is None:
-        return None
+def _axis_in(op: AxisOp, before: Layout, layout: Layout) -> dict[str, Attribute] | None:
+    """`axis` in another layout of the first operand; nothing when that is as before."""
     if layout == before:
-        return layout, {}
+        return {}
     axis = normalize_axis(op.axis.value.data, len(shape_of(op.data)))
     moved = moved_axis(axis, before, layout)
-    return None if moved is None else (layout, {"axis": integer(moved)})
+    return None if moved is None else {"axis": integer(moved)}
 
 
-def instance_norm(
-    op: InstanceNormOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@following
+def instance_norm(op: InstanceNormOp, before: Layout, layout: Layout) -> Inferred | None:
     """As `along_axis`; the batch, which has statistics of its own, stays the first axis."""
-    found = along_axis()(op, old, new)
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if found is None or before is None or layout is None or layout.axes[0] != before.axes[0]:
+    properties = _axis_in(op, before, layout)
+    if properties is None or layout.axes[0] != before.axes[0]:
         return None
-    return found
+    return Inferred((layout, None, None), (layout,), properties)
 
 
-def topk(op: TopkOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+@following
+def topk(op: TopkOp, before: Layout, layout: Layout) -> Inferred | None:
     """As `along_axis`, for values and indices."""
-    found = _axis_in(op, old, new)
-    if found is None:
+    properties = _axis_in(op, before, layout)
+    if properties is None:
         return None
-    layout, properties = found
     count = 2 if op.ret_type.data == "both" else 1
     return Inferred((layout,), (layout,) * count, properties)
 
 
-def split(op: SplitOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+@following
+def split(op: SplitOp, before: Layout, layout: Layout) -> Inferred | None:
     """`axis` follows the layout; parts along an axis in blocks are parts of whole blocks."""
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if before is None or layout is None:
-        return None
     count = len(op.result.type.types.data)
     properties: dict[str, Attribute] = {}
     if layout != before:
@@ -104,12 +94,10 @@ def split(op: SplitOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Infer
     return Inferred((layout,), (layout,) * count, properties)
 
 
-def l2_normalize(
-    op: L2NormalizeOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@following
+def l2_normalize(op: L2NormalizeOp, before: Layout, layout: Layout) -> Inferred | None:
     """`axis` follows the layout, to the blocks of axes as well."""
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if before is None or layout is None or not refines(before, layout):
+    if not refines(before, layout):
         return None
     properties: dict[str, Attribute] = {}
     if layout != before:
@@ -124,13 +112,13 @@ def l2_normalize(
     return Inferred((layout,), (layout,), properties)
 
 
-def reduction(op: ReductionOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+@following
+def reduction(op: ReductionOp, before: Layout, layout: Layout) -> Inferred | None:
     """
     The axes follow the layout, to their blocks as well. Indices of extreme elements count along the reduced axes, which
     stay in order and are not split. A result without axes has no layout.
     """
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if before is None or layout is None or not refines(before, layout):
+    if not refines(before, layout):
         return None
     places = {before.axes[axis] for axis in op.reduced_axes}
     is_reduced = [
@@ -169,11 +157,9 @@ def _mean_layout(op: VarianceOp, before: Layout, layout: Layout) -> Known:
     return broadcast_like(before.last(len(shape)), shape, before, layout)
 
 
-def squeeze(op: SqueezeOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+@following
+def squeeze(op: SqueezeOp, before: Layout, layout: Layout) -> Inferred | None:
     """The axes follow the layout unless this splits one, and are missing in that of the result."""
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if before is None or layout is None:
-        return None
     shape = shape_of(op.data)
     if op.axis is None:
         axes = [axis for axis, length in enumerate(shape) if certainly(length, 1)]
@@ -190,12 +176,12 @@ def squeeze(op: SqueezeOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> I
     return Inferred((layout,), (Layout(kept),), properties)
 
 
-def transpose(op: TransposeOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+@following
+def transpose(op: TransposeOp, before: Layout, layout: Layout) -> Inferred | None:
     """
     Takes axes from where they are, so that the result has its layout of the program. Blocks are joined before.
     """
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if before is None or layout is None or not refines(before, layout):
+    if not refines(before, layout):
         return None
     result = Layout(tuple(before.axes[axis] for axis in op.permutation))
     properties: dict[str, Attribute] = {}

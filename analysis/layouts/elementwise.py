@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Attribute, Operation
 
-from xrelay.analysis.layouts.inference import Inferred, Seen, broadcast_like, layout_now, moved_axis
+from xrelay.analysis.layouts.inference import (
+    Inferred,
+    Seen,
+    broadcast_like,
+    following,
+    layout_now,
+    moved_axis,
+)
 from xrelay.dialects.qnn.arithmetic import QnnBinaryOp
 from xrelay.dialects.qnn.conversion import QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import is_scalar
@@ -90,15 +97,11 @@ def quantized_broadcast(
     return Inferred((*found.operands, *[None] * 6), found.results, properties)
 
 
-def requantize(
-    op: QnnRequantizeOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@following
+def requantize(op: QnnRequantizeOp, before: Layout, layout: Layout) -> Inferred | None:
     """Layouts without blocks; `axis`, that of scales which are vectors, follows."""
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if before is None or layout is None:
-        return None
     properties: dict[str, Attribute] = {}
-    if new is not None and layout != before:
+    if layout != before:
         layout = Layout(tuple(LayoutAxis(name) for name in layout.names))
         place = normalize_axis(op.axis.value.data, len(shape_of(op.data)))
         moved = moved_axis(place, before, layout)

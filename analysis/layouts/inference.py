@@ -48,6 +48,26 @@ def layout_now(old: Sequence[Seen], new: Sequence[Seen] | None) -> Known:
     return None if isinstance(found, tuple) else found
 
 
+def following(rule: Callable[[Any, Layout, Layout], Inferred | None]) -> Rule:
+    """
+    The rule of an operator that follows its first operand, by the layout that this has in the program and the one
+    that it has now. Where one of them is not known it does not follow.
+    """
+
+    def by_first_operand(
+        op: Any, old: Sequence[Seen], new: Sequence[Seen] | None
+    ) -> Inferred | None:
+        before, layout = layout_now(old, None), layout_now(old, new)
+        return None if before is None or layout is None else rule(op, before, layout)
+
+    return by_first_operand
+
+
+def stating(rule: Callable[[Any], Inferred | None]) -> Rule:
+    """The rule of an operator whose properties state the layouts, whatever those of its operands are."""
+    return lambda op, old, new: rule(op)
+
+
 def refines(old: Layout, new: Layout) -> bool:
     """Whether `new` has the axes of `old` in some order, and its blocks, and perhaps more of them."""
     blocks = new.blocks

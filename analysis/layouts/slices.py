@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType
 from xdsl.ir import Attribute
 
-from xrelay.analysis.layouts.inference import Inferred, Seen, layout_now, moved_axis, refines
+from xrelay.analysis.layouts.inference import Inferred, Seen, following, moved_axis, refines
 from xrelay.dialects.lengths import certainly, length_array
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.shapes import int_array, normalize_axes, shape_of
@@ -15,13 +15,9 @@ from xrelay.dialects.tensor.like import SliceLikeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp
 
 
-def strided_slice(
-    op: StridedSliceOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@following
+def strided_slice(op: StridedSliceOp, before: Layout, layout: Layout) -> Inferred | None:
     """The numbers follow their axes; those of an axis that is split then count blocks, when these are whole."""
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if before is None or layout is None:
-        return None
     if layout == before:
         return Inferred((layout,), (layout,))
     if not refines(before, layout):
@@ -103,11 +99,9 @@ def slice_like(op: SliceLikeOp, old: Sequence[Seen], new: Sequence[Seen] | None)
     return Inferred((layout, layout), (layout,), {"axes": int_array(axes)})
 
 
-def pad(op: PadOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+@following
+def pad(op: PadOp, before: Layout, layout: Layout) -> Inferred | None:
     """Widths follow their axes. An axis that is padded is not split."""
-    before, layout = layout_now(old, None), layout_now(old, new)
-    if before is None or layout is None:
-        return None
     properties: dict[str, Attribute] = {}
     if layout != before and refines(before, layout):
         widths: list[DenseArrayBase[IntegerType]] = []

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from xrelay.analysis.layouts.inference import Inferred, Seen, layout_now
+from xrelay.analysis.layouts.inference import Inferred, Seen, layout_now, stating
 from xrelay.dialects.conv.conv import ConvolutionOp
 from xrelay.dialects.conv.gradient import Conv2DBackwardWeightOp
 from xrelay.dialects.conv.winograd import WinogradConvolutionOp
@@ -25,11 +25,10 @@ StatingOp: TypeAlias = ConvolutionOp | QnnConvolutionOp
 PoolFamilyOp: TypeAlias = PoolOp | GlobalPool2DOp | AdaptivePoolOp
 UpsamplesOp: TypeAlias = UpsamplingFamilyOp | DynUpsamplingOp | DynUpsampling3DOp
 MATRIX = Layout.parse("NC", "layout")
-ROWS = MATRIX
-"""The weight of `relay.nn.dense`: N results of C elements."""
 
 
-def convolution(op: StatingOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+@stating
+def convolution(op: StatingOp) -> Inferred:
     """What the properties state: other operators follow convolutions."""
     images = Layout.parse(op.data_layout.data, "data_layout")
     kernels = Layout.parse(op.kernel_layout.data, "kernel_layout")
@@ -40,67 +39,62 @@ def convolution(op: StatingOp, old: Sequence[Seen], new: Sequence[Seen] | None) 
     return Inferred((images, kernels, *parameters), (results,))
 
 
-def deformable(
-    op: DeformableConv2DOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@stating
+def deformable(op: DeformableConv2DOp) -> Inferred:
     """What the properties state; offsets lie as images do."""
     images, kernels, results = op.layouts
     return Inferred((images, images, kernels), (results,))
 
 
-def winograd(
-    op: WinogradConvolutionOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@stating
+def winograd(op: WinogradConvolutionOp) -> Inferred:
     """What the properties state of images; the transformed weight has a layout of its own."""
     images, results = op.image_layouts
     return Inferred((images, None), (results,))
 
 
-def backward_weight(
-    op: Conv2DBackwardWeightOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@stating
+def backward_weight(op: Conv2DBackwardWeightOp) -> Inferred:
     """What the properties state."""
     gradients, images, weights = op.layouts
     return Inferred((gradients, images), (weights,))
 
 
-def images(
-    op: BitSerialConv2DOp | Dilation2DOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@stating
+def images(op: BitSerialConv2DOp | Dilation2DOp) -> Inferred:
     """What the properties state of images; the weight stays as it is."""
     layout = Layout.parse(op.data_layout.data, "data_layout")
     return Inferred((layout, None), (layout,))
 
 
-def correlation(
-    op: CorrelationOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@stating
+def correlation(op: CorrelationOp) -> Inferred:
     """What the property states."""
     layout = Layout.parse(op.layout.data, "layout")
     return Inferred((layout, layout), (layout,))
 
 
-def regions(op: RegionOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+@stating
+def regions(op: RegionOp) -> Inferred:
     """What the property states of images."""
     layout = Layout.parse(op.layout.data, "layout")
     return Inferred((layout, None), (layout,))
 
 
-def dense(op: DenseOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
-    """A weight of N rows; the result is a matrix like the data."""
-    return Inferred((None, ROWS), (MATRIX,)) if op.data.type.get_num_dims() == 2 else None
+@stating
+def dense(op: DenseOp) -> Inferred | None:
+    """The weight is a matrix of N rows of C elements; the result is one like the data."""
+    return Inferred((None, MATRIX), (MATRIX,)) if op.data.type.get_num_dims() == 2 else None
 
 
-def packed_dense(
-    op: ContribDensePackOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@stating
+def packed_dense(op: ContribDensePackOp) -> Inferred:
     """The weight stays as it is."""
     return Inferred((None, None), (MATRIX,))
 
 
-def matrix_product(
-    op: MatrixProductOp, old: Sequence[Seen], new: Sequence[Seen] | None
-) -> Inferred | None:
+@stating
+def matrix_product(op: MatrixProductOp) -> Inferred:
     """What `transpose_b` states of the right factor."""
     batch = LayoutAxis("B"), LayoutAxis("C"), LayoutAxis("N")
     axes = batch[-op.tensor_b.type.get_num_dims() :]

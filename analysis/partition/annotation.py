@@ -112,17 +112,13 @@ class _Walk:
                 self.leave(op)
             case _ if is_call(op):
                 if not _is_taken(op):
-                    self.known.update(dict.fromkeys(op.results, self.enter_call(op)))
+                    target = self.enter(op, self.targets.target_of(op))
+                    self.known.update(dict.fromkeys(op.results, target))
             case _ if isinstance(op, NON_CALL_OPS) and self.non_call_ops:
                 target = self.enter(op, None)
                 self.known.update(dict.fromkeys(op.results, target))
             case _:
                 self.leave(op)
-
-    def enter_call(self, op: Operation) -> str:
-        target = self.targets.target_of(op)
-        self.enter(op, target)
-        return target
 
     def enter(self, op: Operation, target: str | None) -> str:
         """

@@ -22,7 +22,6 @@ compilers of regions that it joins, and crashes on other malformed annotations a
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -33,6 +32,7 @@ from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.nesting import Nesting
+from xrelay.analysis.facts.walking import blocks_in
 from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.core.functional import ApplyOp, LetOp
@@ -99,10 +99,9 @@ def outside_operands(op: Operation) -> Iterator[SSAValue]:
     """The operands of an operation, and what the blocks within it end with."""
     yield from op.operands
     if not op.has_trait(IsolatedFromAbove):
-        for region in op.regions:
-            for block in region.blocks:
-                if block.last_op is not None and block.last_op.has_trait(IsTerminator):
-                    yield from block.last_op.operands
+        for block in blocks_in(op):
+            if block.last_op is not None and block.last_op.has_trait(IsTerminator):
+                yield from block.last_op.operands
 
 
 @dataclass
@@ -111,9 +110,8 @@ class _Part:
 
     id: int
     compiler: str
-    begins: tuple[CompilerBeginOp, CompilerBeginOp]
-    """The first and the last input."""
-    ends: tuple[CompilerEndOp, CompilerEndOp] | None = None
+    borders: list["CompilerBeginOp | CompilerEndOp | _Part"]
+    """Its inputs and outputs, and the parts that joined it with theirs, in the order in which they came."""
     into: "_Part | None" = None
 
 
@@ -124,13 +122,6 @@ class _Creator:
     function: func.FuncOp
     dependencies: Dependencies
     part_of: dict[Operation, _Part] = field(default_factory=dict[Operation, _Part])
-    next_begin: dict[CompilerBeginOp, CompilerBeginOp] = field(
-        default_factory=dict[CompilerBeginOp, CompilerBeginOp]
-    )
-    """The inputs and outputs of a region are chains, which are joined in constant time."""
-    next_end: dict[CompilerEndOp, CompilerEndOp] = field(
-        default_factory=dict[CompilerEndOp, CompilerEndOp]
-    )
     count: int = 0
 
     def find(self, op: Operation) -> _Part | None:
@@ -154,7 +145,7 @@ class _Creator:
             case CompilerBeginOp():
                 self.refuse_open(op)
                 if not enters_let(op):
-                    self.part_of[op] = _Part(self.count, op.compiler.data, (op, op))
+                    self.part_of[op] = _Part(self.count, op.compiler.data, [op])
                     self.count += 1
             case CompilerEndOp():
                 self.end(op)
@@ -188,18 +179,12 @@ class _Creator:
         if part.compiler != op.compiler.data:
             raise self.error(op, f"is for compiler '{op.compiler.data}' and ends {self.text(part)}")
         self.part_of[op] = part
-        if part.ends is None:
-            part.ends = (op, op)
-        else:
-            self.next_end[part.ends[1]] = op
-            part.ends = (part.ends[0], op)
+        part.borders.append(op)
 
     def join(self, op: Operation) -> None:
         values = list(outside_operands(op))
         if isinstance(op, ApplyOp):
-            values = values[
-                1:
-            ]  # The first operand is the function that it calls, not a value of the region.
+            del values[0]  # The function that it calls, which is no value of the region.
         parts = [self.open_region(value) for value in values]
         first = next((part for part in parts if part is not None), None)
         if first is None:
@@ -219,17 +204,9 @@ class _Creator:
     def merge(self, part: _Part, into: _Part) -> None:
         while part.into is not None:
             part = part.into
-        if part is into:
-            return
-        self.next_begin[into.begins[1]] = part.begins[0]
-        into.begins = (into.begins[0], part.begins[1])
-        if part.ends is not None:
-            if into.ends is None:
-                into.ends = part.ends
-            else:
-                self.next_end[into.ends[1]] = part.ends[0]
-                into.ends = (into.ends[0], part.ends[1])
-        part.into = into
+        if part is not into:
+            into.borders.append(part)
+            part.into = into
 
     def text(self, part: _Part) -> str:
         return str(CompilerRegion(part.id, part.compiler, self.function.sym_name.data))
@@ -247,16 +224,14 @@ class _Creator:
             assert part is not None
             if part.id not in found:
                 found[part.id] = CompilerRegion(part.id, part.compiler, name)
-                found[part.id].inputs.extend(_chain(*part.begins, self.next_begin))
-                if part.ends is not None:
-                    found[part.id].outputs.extend(_chain(*part.ends, self.next_end))
-            is_left = part.ends is not None or part.compiler == DEFAULT
+                _add_borders(found[part.id], part)
+            region = of[op] = found[part.id]
+            is_left = bool(region.outputs) or part.compiler == DEFAULT
             if not is_left and self.dependencies.effects.keeps_place(op):
                 raise self.error(
-                    op, f"has effects and is in {found[part.id]}, which no compiler_end leaves"
+                    op, f"has effects and is in {region}, which no compiler_end leaves"
                 )
-            of[op] = found[part.id]
-            found[part.id].ops.append(op)
+            region.ops.append(op)
         regions = tuple(found[number] for number in sorted(found))
         for region in regions:
             for begin in region.inputs:
@@ -266,14 +241,17 @@ class _Creator:
         return CompilerRegionSet(self.dependencies, regions, of)
 
 
-_Border = TypeVar("_Border", bound=Operation)
-
-
-def _chain(first: _Border, last: _Border, following: dict[_Border, _Border]) -> Iterator[_Border]:
-    while first is not last:
-        yield first
-        first = following[first]
-    yield last
+def _add_borders(region: CompilerRegion, part: _Part) -> None:
+    """Gives a region the inputs and outputs of a part, and of those within it."""
+    pending: list[CompilerBeginOp | CompilerEndOp | _Part] = [part]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, _Part):
+            pending.extend(reversed(each.borders))
+        elif isinstance(each, CompilerBeginOp):
+            region.inputs.append(each)
+        else:
+            region.outputs.append(each)
 
 
 def compiler_regions(function: func.FuncOp, effects: Effects) -> CompilerRegionSet:

@@ -194,39 +194,26 @@ class Matcher(Search):
         if not isinstance(callee, OpPattern) or args is None or len(args) != 2:
             return
         if isinstance(op, MultiplyOp) and _is_named(callee, DivideOp):
-            product = args[0]
-            if not _calls(product, MultiplyOp):
+            parts = _stated_operands(args[0], MultiplyOp)
+            if parts is None:
                 return
             for index in (0, 1):
                 quotient = op.operands[index].owner
                 if isinstance(quotient, DivideOp):
                     factors = (op.operands[1 - index], quotient.lhs)
                     for _ in self.naming(quotient):
-                        yield from self.factors(product, factors, args[1], quotient.rhs)
+                        for pair in (factors, factors[::-1]):
+                            yield from self.all((*parts, args[1]), (*pair, quotient.rhs))
         if isinstance(op, DivideOp) and _is_named(callee, MultiplyOp):
             product = op.lhs.owner
             if not isinstance(product, MultiplyOp):
                 return
             for index in (0, 1):
-                quotient = args[index]
-                if _calls(quotient, DivideOp):
-                    assert isinstance(quotient, CallPattern) and quotient.args is not None
-                    for first, second in (product.operands, tuple(reversed(product.operands))):
+                parts = _stated_operands(args[index], DivideOp)
+                if parts is not None:
+                    for pair in (product.operands, tuple(reversed(product.operands))):
                         for _ in self.naming(product):
-                            yield from self.all(
-                                (args[1 - index], *quotient.args), (first, second, op.rhs)
-                            )
-
-    def factors(
-        self,
-        product: Pattern,
-        factors: tuple[SSAValue, SSAValue],
-        divisor: Pattern,
-        value: SSAValue,
-    ) -> Ways:
-        assert isinstance(product, CallPattern) and product.args is not None
-        for first, second in (factors, factors[::-1]):
-            yield from self.all((*product.args, divisor), (first, second, value))
+                            yield from self.all((args[1 - index], *parts), (*pair, op.rhs))
 
     def fields(self, pattern: TuplePattern, value: SSAValue) -> Ways:
         op = value.owner
@@ -379,13 +366,13 @@ def _is_named(pattern: OpPattern, type_: type[Operation]) -> bool:
     return pattern.kind is type_
 
 
-def _calls(pattern: Pattern, type_: type[Operation]) -> bool:
-    return (
-        isinstance(pattern, CallPattern)
-        and isinstance(pattern.callee, OpPattern)
-        and _is_named(pattern.callee, type_)
-        and pattern.args is not None
-    )
+def _stated_operands(pattern: Pattern, type_: type[Operation]) -> tuple[Pattern, ...] | None:
+    """The operands of a pattern for calls of an operator, if it is one and states them."""
+    match pattern:
+        case CallPattern(callee=OpPattern() as callee) if _is_named(callee, type_):
+            return pattern.args
+        case _:
+            return None
 
 
 _self_contained = lru_cache(maxsize=256)(self_contained)

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -149,6 +149,32 @@ class ConvolutionOp(RelayOp, ABC):
         return out_channels
 
 
+class ImageConvolutionOp(ConvolutionOp, ABC):
+    """A convolution of images."""
+
+    IMAGE_LAYOUT: ClassVar[str] = "NCHW"
+    KERNEL_LAYOUT: ClassVar[str] = "OIHW"
+
+    strides: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    dilation: Integers = prop(default=(1, 1))
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="OIHW")
+
+
+class VolumeConvolutionOp(ConvolutionOp, ABC):
+    """A convolution of volumes."""
+
+    IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
+    KERNEL_LAYOUT: ClassVar[str] = "OIDHW"
+
+    strides: Integers = prop(default=(1, 1, 1))
+    padding: Integers = prop(default=(0, 0, 0))
+    dilation: Integers = prop(default=(1, 1, 1))
+    data_layout: Text = prop(default="NCDHW")
+    kernel_layout: Text = prop(default="OIDHW")
+
+
 class LaidOutConvolutionOp(ConvolutionOp, ABC):
     """
     A cross-correlation whose tensors have their axes in any order, and channels in blocks or not:
@@ -245,7 +271,7 @@ class Conv1DOp(LaidOutConvolutionOp):
 
 
 @irdl_op_definition
-class Conv2DOp(LaidOutConvolutionOp):
+class Conv2DOp(ImageConvolutionOp, LaidOutConvolutionOp):
     """
     Cross-correlation of `data` [N, C, H, W] with `weight` [O, C / groups, KH, KW]:
     result[n, o, y, x] = sum over c, i, j of
@@ -262,18 +288,9 @@ class Conv2DOp(LaidOutConvolutionOp):
 
     name = "relay.nn.conv2d"
 
-    IMAGE_LAYOUT: ClassVar[str] = "NCHW"
-    KERNEL_LAYOUT: ClassVar[str] = "OIHW"
-
-    strides: Integers = prop(default=(1, 1))
-    padding: Integers = prop(default=(0, 0))
-    dilation: Integers = prop(default=(1, 1))
-    data_layout: Text = prop(default="NCHW")
-    kernel_layout: Text = prop(default="OIHW")
-
 
 @irdl_op_definition
-class Conv3DOp(LaidOutConvolutionOp):
+class Conv3DOp(VolumeConvolutionOp, LaidOutConvolutionOp):
     """
     Cross-correlation of `data` [N, C, D, H, W] with `weight` [O, C / groups, KD, KH, KW]:
     result[n, o, z, y, x] = sum over c, h, i, j of
@@ -290,15 +307,6 @@ class Conv3DOp(LaidOutConvolutionOp):
     """
 
     name = "relay.nn.conv3d"
-
-    IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
-    KERNEL_LAYOUT: ClassVar[str] = "OIDHW"
-
-    strides: Integers = prop(default=(1, 1, 1))
-    padding: Integers = prop(default=(0, 0, 0))
-    dilation: Integers = prop(default=(1, 1, 1))
-    data_layout: Text = prop(default="NCDHW")
-    kernel_layout: Text = prop(default="OIDHW")
 
 
 class TransposedConvolutionOp(ConvolutionOp, ABC):
@@ -388,6 +396,3 @@ class Conv2DTransposeOp(TransposedConvolutionOp):
     dilation: Integers = prop(default=(1, 1))
     data_layout: Text = prop(default="NCHW")
     kernel_layout: Text = prop(default="OIHW")
-
-
-CONV_OPS = operators(__name__)

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -132,6 +132,3 @@ class Conv2DBackwardWeightOp(RelayOp):
         return TensorType(
             element_type(self.out_dtype or self.data.type.element_type, "out_dtype"), shape
         )
-
-
-CONV_GRADIENT_OPS = operators(__name__)

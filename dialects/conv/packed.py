@@ -1,17 +1,15 @@
 """Convolution of images and weights in blocks of channels."""
 
 from abc import ABC
-from typing import ClassVar
 
 from xdsl.irdl import irdl_op_definition
 
 from xrelay.dialects.base import operators
-from xrelay.dialects.conv.conv import LaidOutConvolutionOp
-from xrelay.dialects.fields import Integers, Text, prop
+from xrelay.dialects.conv.conv import ImageConvolutionOp, LaidOutConvolutionOp
 from xrelay.dialects.tensor.layout import Layout
 
 
-class PackedConv2DOp(LaidOutConvolutionOp, ABC):
+class PackedConv2DOp(ImageConvolutionOp, LaidOutConvolutionOp, ABC):
     """
     The convolution of `relay.nn.conv2d` for images and weights whose layouts have blocks of
     channels: with the layouts NCHW8c and OIHW8i16o, `data` is [N, C / 8, H, W, 8] and `weight`
@@ -19,15 +17,6 @@ class PackedConv2DOp(LaidOutConvolutionOp, ABC):
     As in Relay, a weight of six axes may go without its blocks in `kernel_layout`: they are those of
     the inputs, then those of the outputs.
     """
-
-    IMAGE_LAYOUT: ClassVar[str] = "NCHW"
-    KERNEL_LAYOUT: ClassVar[str] = "OIHW"
-
-    strides: Integers = prop(default=(1, 1))
-    padding: Integers = prop(default=(0, 0))
-    dilation: Integers = prop(default=(1, 1))
-    data_layout: Text = prop(default="NCHW")
-    kernel_layout: Text = prop(default="OIHW")
 
     @property
     def layouts(self) -> tuple[Layout, Layout, Layout]:

@@ -2,7 +2,6 @@
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType
 from xdsl.ir import Attribute
@@ -11,9 +10,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
-from xrelay.dialects.conv.conv import ConvolutionOp
+from xrelay.dialects.conv.conv import ConvolutionOp, ImageConvolutionOp, VolumeConvolutionOp
 from xrelay.dialects.conv.windows import window_output
-from xrelay.dialects.fields import Integer, Integers, Tensor, Text, operand, prop
+from xrelay.dialects.fields import Integer, Tensor, operand, prop
 from xrelay.dialects.shapes import ranked, require_float, same_dimension, shape_text, with_shape
 from xrelay.dialects.tensor.layout import Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -156,7 +155,7 @@ class WinogradConvolutionOp(ConvolutionOp, ABC):
 
 
 @irdl_op_definition
-class ContribConv2DWinogradWithoutWeightTransformOp(WinogradConvolutionOp):
+class ContribConv2DWinogradWithoutWeightTransformOp(ImageConvolutionOp, WinogradConvolutionOp):
     """
     The convolution of `data` [N, C, H, W] with a `weight` [a, a, C, O] that
     `relay.nn.contrib_conv2d_winograd_weight_transform` made with the same `tile_size` m, its last
@@ -167,15 +166,6 @@ class ContribConv2DWinogradWithoutWeightTransformOp(WinogradConvolutionOp):
     """
 
     name = "relay.nn.contrib_conv2d_winograd_without_weight_transform"
-
-    IMAGE_LAYOUT: ClassVar[str] = "NCHW"
-    KERNEL_LAYOUT: ClassVar[str] = "OIHW"
-
-    strides: Integers = prop(default=(1, 1))
-    padding: Integers = prop(default=(0, 0))
-    dilation: Integers = prop(default=(1, 1))
-    data_layout: Text = prop(default="NCHW")
-    kernel_layout: Text = prop(default="OIHW")
 
     def taps(self) -> tuple[int, ...]:
         """The taps of the filters before they were transformed."""
@@ -192,7 +182,7 @@ class ContribConv2DWinogradWithoutWeightTransformOp(WinogradConvolutionOp):
 
 
 @irdl_op_definition
-class ContribConv3DWinogradWithoutWeightTransformOp(WinogradConvolutionOp):
+class ContribConv3DWinogradWithoutWeightTransformOp(VolumeConvolutionOp, WinogradConvolutionOp):
     """
     The convolution of `data` [N, C, D, H, W] with a `weight` that
     `relay.nn.contrib_conv3d_winograd_weight_transform` made with the same `tile_size` m:
@@ -205,15 +195,6 @@ class ContribConv3DWinogradWithoutWeightTransformOp(WinogradConvolutionOp):
     """
 
     name = "relay.nn.contrib_conv3d_winograd_without_weight_transform"
-
-    IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
-    KERNEL_LAYOUT: ClassVar[str] = "OIDHW"
-
-    strides: Integers = prop(default=(1, 1, 1))
-    padding: Integers = prop(default=(0, 0, 0))
-    dilation: Integers = prop(default=(1, 1, 1))
-    data_layout: Text = prop(default="NCDHW")
-    kernel_layout: Text = prop(default="OIDHW")
 
     @property
     def with_depth(self) -> bool:

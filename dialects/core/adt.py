@@ -9,7 +9,7 @@ A `relay.match` has one region for each clause. The patterns of the clauses are 
 variables of a pattern, from left to right, are the arguments of the block of its clause.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import (
@@ -58,14 +58,10 @@ class ConstructorAttr(ParametrizedAttribute):
     constructor: StringAttr
     fields: ArrayAttr[Attribute]
 
-    def __init__(
-        self, constructor: str | StringAttr, fields: Sequence[Attribute] | ArrayAttr[Attribute]
-    ):
+    def __init__(self, constructor: str | StringAttr, fields: Iterable[Attribute]):
         if isinstance(constructor, str):
             constructor = StringAttr(constructor)
-        if not isinstance(fields, ArrayAttr):
-            fields = ArrayAttr(fields)
-        super().__init__(constructor, fields)
+        super().__init__(constructor, ArrayAttr(fields))
 
 
 @irdl_attr_definition
@@ -90,12 +86,8 @@ class ConstructorPatternAttr(ParametrizedAttribute):
     constructor: SymbolRefAttr
     fields: ArrayAttr[Attribute]
 
-    def __init__(
-        self, constructor: SymbolRefAttr, fields: Sequence[Attribute] | ArrayAttr[Attribute]
-    ):
-        if not isinstance(fields, ArrayAttr):
-            fields = ArrayAttr(fields)
-        super().__init__(constructor, fields)
+    def __init__(self, constructor: SymbolRefAttr, fields: Iterable[Attribute]):
+        super().__init__(constructor, ArrayAttr(fields))
 
 
 @irdl_attr_definition
@@ -105,10 +97,8 @@ class TuplePatternAttr(ParametrizedAttribute):
     name = "relay.tuple_pattern"
     fields: ArrayAttr[Attribute]
 
-    def __init__(self, fields: Sequence[Attribute] | ArrayAttr[Attribute]):
-        if not isinstance(fields, ArrayAttr):
-            fields = ArrayAttr(fields)
-        super().__init__(fields)
+    def __init__(self, fields: Iterable[Attribute]):
+        super().__init__(ArrayAttr(fields))
 
 
 def constructor_ref(type_name: str, constructor: str) -> SymbolRefAttr:

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_attr_definition, irdl_op_definition, result_def, trai
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import AnyValue, Field, Flag, PropertyKind, operand, prop
 from xrelay.dialects.shapes import integer
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
@@ -112,7 +112,3 @@ class DeviceCopyOp(DeviceOp):
 
     def infer_type(self) -> Attribute:
         return self.data.type
-
-
-DEVICE_OPS = operators(__name__)
-DEVICE_ATTRS = (VirtualDeviceAttr,)

@@ -33,12 +33,10 @@ from xdsl.ir import (
 )
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
-    region_def,
     result_def,
     traits_def,
 )
@@ -53,7 +51,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.core.references import RefType
-from xrelay.dialects.core.values import YieldOp
+from xrelay.dialects.core.values import BodyOp, YieldOp
 from xrelay.dialects.fields import AnyValue, AnyValues, Field, OperandKind, Value, operand
 from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
@@ -134,14 +132,10 @@ class AdtType(ParametrizedAttribute, TypeAttribute):
     definition: SymbolRefAttr
     args: ArrayAttr[Attribute]
 
-    def __init__(
-        self, definition: str | SymbolRefAttr, args: Sequence[Attribute] | ArrayAttr[Attribute]
-    ):
+    def __init__(self, definition: str | SymbolRefAttr, args: Iterable[Attribute]):
         if isinstance(definition, str):
             definition = SymbolRefAttr(definition)
-        if not isinstance(args, ArrayAttr):
-            args = ArrayAttr(args)
-        super().__init__(definition, args)
+        super().__init__(definition, ArrayAttr(args))
 
 
 class Instance:
@@ -288,7 +282,7 @@ class LetOp(RelayOp):
 
 
 @irdl_op_definition
-class ClosureOp(IRDLOperation):
+class ClosureOp(BodyOp):
     """
     A function value. The arguments of the body's block are its parameters; the body may use
     values from outside. With `recursive` the first argument of the block is the function itself.
@@ -298,12 +292,9 @@ class ClosureOp(IRDLOperation):
     """
 
     name = "relay.closure"
-    irdl_options = (ParsePropInAttrDict(),)
 
     type_params = opt_prop_def(ArrayAttr[StringAttr])
     recursive = opt_prop_def(UnitAttr)
-    result = result_def()
-    body = region_def("single_block")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
     assembly_format = "attr-dict-with-keyword `:` type($result) $body"
 
@@ -324,25 +315,12 @@ class ClosureOp(IRDLOperation):
         super().__init__(result_types=[result_type], regions=[body], properties=properties)
 
     @property
-    def block(self) -> Block:
-        """The block of the body."""
-        return self.body.block
-
-    @property
-    def yielded(self) -> SSAValue:
-        """The value that a call returns."""
-        terminator = self.block.last_op
-        assert isinstance(terminator, YieldOp)
-        return terminator.value
-
-    @property
     def params(self) -> tuple[SSAValue, ...]:
         """The parameters, without the function itself."""
         return self.block.args[1:] if self.recursive else self.block.args
 
     def verify_(self) -> None:
-        if not isinstance(self.block.last_op, YieldOp):
-            raise VerifyException("the body does not end with relay.yield")
+        super().verify_()
         if self.recursive and not self.block.args:
             raise VerifyException("a recursive function has itself as first argument of its block")
         names = tuple(name.data for name in self.type_params or ())

@@ -241,12 +241,11 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[value])
 
 
-class CalledBodyOp(IRDLOperation):
-    """A function literal called in place: block arguments are its parameters."""
+class BodyOp(IRDLOperation):
+    """A function literal: block arguments are its parameters."""
 
     irdl_options = (ParsePropInAttrDict(),)
 
-    args = var_operand_def()
     result = result_def()
     body = region_def("single_block")
 
@@ -265,6 +264,18 @@ class CalledBodyOp(IRDLOperation):
     def verify_(self) -> None:
         if not isinstance(self.block.last_op, YieldOp):
             raise VerifyException("the body does not end with relay.yield")
+
+
+class CalledBodyOp(BodyOp):
+    """A function literal called in place."""
+
+    args = var_operand_def()
+    traits = traits_def(
+        RecursiveMemoryEffect(), IsolatedFromAbove(), HasPatternKind(OpPatternKind.OPAQUE)
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
         params = self.block.args
         if len(params) != len(self.args):
             raise VerifyException(
@@ -297,11 +308,6 @@ class FusedOp(CalledBodyOp):
 
     reshape_only = opt_prop_def(UnitAttr)
     strategies = opt_prop_def(ArrayAttr[StrategyAttr])
-    traits = traits_def(
-        RecursiveMemoryEffect(),
-        IsolatedFromAbove(),
-        HasPatternKind(OpPatternKind.OPAQUE),
-    )
     assembly_format = "($args^)? attr-dict-with-keyword `:` functional-type($args, results) $body"
 
     def __init__(
@@ -343,11 +349,6 @@ class CompositeOp(CalledBodyOp):
 
     composite = prop_def(StringAttr)
     partitioned_from_pattern = opt_prop_def(StringAttr)
-    traits = traits_def(
-        RecursiveMemoryEffect(),
-        IsolatedFromAbove(),
-        HasPatternKind(OpPatternKind.OPAQUE),
-    )
     assembly_format = (
         "$composite ($args^)? attr-dict-with-keyword `:` functional-type($args, results) $body"
     )

@@ -11,23 +11,28 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.irdl import traits_def
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.constants import constant_numbers
-from xrelay.dialects.shapes import integer_tensor, integer_vector
+from xrelay.dialects.shapes import integer_tensor, integer_vector, is_tensor_type, with_shape
+from xrelay.dialects.traits import ShapeDataDependent
 
 Number = int | float
 UNKNOWN = DYNAMIC_INDEX
 
 
 class DynamicOp(RelayOp, ABC):
-    """An operator whose result has a shape that the elements of some operands decide."""
+    """The elements of some operands decide about the shape of the result. Leaves add their kind."""
 
     DECIDING: ClassVar[tuple[str, ...]]
     """The names of these operands."""
+
+    traits = traits_def(Pure(), ShapeDataDependent())
 
     @abstractmethod
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
@@ -73,6 +78,13 @@ def type_of_result(build: Callable[..., RelayOp], operands: Sequence[SSAValue]) 
     # An implicit builder further out would put the operator into the program.
     with ImplicitBuilder(block):
         return build(*block.args).results[0].type
+
+
+def resized(type_: Attribute, layout: StringAttr, spatial: str) -> Attribute:
+    """A type of this layout without knowledge of the spatial axes."""
+    assert is_tensor_type(type_)
+    shape = zip(type_.get_shape(), layout.data, strict=True)
+    return with_shape(type_, [UNKNOWN if letter in spatial else dim for dim, letter in shape])
 
 
 def integers(numbers: Sequence[Number]) -> list[int]:

@@ -5,20 +5,19 @@ from functools import partial
 from math import isfinite
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, TensorType, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, traits_def
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.constants import constant_numbers
-from xrelay.dialects.dyn.base import UNKNOWN, DynamicOp, Number, type_of_result
+from xrelay.dialects.dyn.base import DynamicOp, Number, resized, type_of_result
 from xrelay.dialects.fields import Integer, OptionalDtype, Real, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import Resize2DOp
 from xrelay.dialects.nn.upsampling import Upsampling3DOp
-from xrelay.dialects.shapes import is_tensor_type, tensor_type
-from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
+from xrelay.dialects.shapes import tensor_type
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
 @irdl_op_definition
@@ -44,7 +43,7 @@ class DynResize2DOp(DynamicOp):
     cubic_exclude: Integer = prop(default=0)
     extrapolation_value: Real = prop(default=0.0)
     out_dtype: OptionalDtype = prop(default=None)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         size, roi = numbers
@@ -74,7 +73,7 @@ class DynResize2DOp(DynamicOp):
         size = [1, 1] if known is None else _lengths(known)
         # Refuses layouts and methods that the operator has not.
         static = type_of_result(partial(self._static, size=size, roi=[0.0] * 4), [self.data])
-        return static if known is not None else _resized(static, self.layout, "HW")
+        return static if known is not None else resized(static, self.layout, "HW")
 
 
 @irdl_op_definition
@@ -95,7 +94,7 @@ class DynUpsampling3DOp(DynamicOp):
     layout: Text = prop(default="NCDHW")
     method: Text = prop(default="nearest_neighbor")
     coordinate_transformation_mode: Text = prop(default="half_pixel")
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return self._static(kept[0], [float(scale[0]) for scale in numbers])
@@ -116,7 +115,7 @@ class DynUpsampling3DOp(DynamicOp):
                 raise VerifyException(f"'{name}' is {type_}, expected a scalar")
         # Refuses layouts and methods that the operator has not.
         static = type_of_result(partial(self._static, scales=[1.0] * 3), [self.data])
-        return _resized(static, self.layout, "DHW")
+        return resized(static, self.layout, "DHW")
 
 
 def _lengths(numbers: Sequence[Number]) -> list[int]:
@@ -124,14 +123,6 @@ def _lengths(numbers: Sequence[Number]) -> list[int]:
     if not all(isfinite(number) and number >= 1 for number in numbers):
         raise VerifyException(f"'size' is {list(numbers)}, expected positive numbers")
     return [int(number) for number in numbers]
-
-
-def _resized(type_: Attribute, layout: StringAttr, spatial: str) -> Attribute:
-    """A type of this layout without knowledge of the spatial axes."""
-    assert is_tensor_type(type_)
-    shape = zip(type_.get_shape(), layout.data, strict=True)
-    lengths = [UNKNOWN if letter in spatial else length for length, letter in shape]
-    return TensorType(type_.element_type, lengths)
 
 
 DYN_IMAGE_OPS = operators(__name__)

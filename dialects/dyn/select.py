@@ -7,7 +7,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import TensorType, TupleType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, result_def, traits_def
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
@@ -18,6 +17,7 @@ from xrelay.dialects.dyn.base import (
     integers,
     known_length,
     one_integer,
+    resized,
     type_of_result,
 )
 from xrelay.dialects.fields import Flag, Integer, OptionalDtype, Tensor, Text, operand, prop
@@ -33,7 +33,7 @@ from xrelay.dialects.shapes import (
 from xrelay.dialects.tensor.creation import OneHotOp, one_hot_dtype
 from xrelay.dialects.tensor.indexing import SparseToDenseOp, require_sparse
 from xrelay.dialects.tensor.sort import TopkOp, top_type
-from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
 @irdl_op_definition
@@ -51,7 +51,7 @@ class DynPadOp(DynamicOp):
     pad_width: Tensor = operand()
     pad_val: Tensor = operand()
     pad_mode: Text = prop(default="constant")
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         widths = integers(numbers[0])
@@ -88,7 +88,7 @@ class DynUpsamplingOp(DynamicOp):
     layout: Text = prop(default="NCHW")
     method: Text = prop(default="nearest_neighbor")
     align_corners: Flag = prop(default=False)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         height, width = (float(scale[0]) for scale in numbers)
@@ -110,13 +110,8 @@ class DynUpsamplingOp(DynamicOp):
                 raise VerifyException(f"'{name}' is {value.type}, expected a scalar")
         ranked(self.data, "'data'", 4)
         # Refuses layouts and methods that the operator has not.
-        type_of_result(partial(self._static, height=1.0, width=1.0), [self.data])
-        shape = self.data.type.get_shape()
-        letters = self.layout.data
-        known = [
-            dim if letter in "NC" else UNKNOWN for dim, letter in zip(shape, letters, strict=True)
-        ]
-        return with_shape(self.data.type, known)
+        static = type_of_result(partial(self._static, height=1.0, width=1.0), [self.data])
+        return resized(static, self.layout, "HW")
 
 
 @irdl_op_definition
@@ -136,9 +131,7 @@ class DynOneHotOp(DynamicOp):
     depth: Tensor = operand()
     axis: Integer = prop(default=-1)
     dtype: OptionalDtype = prop(default=None)
-    traits = traits_def(
-        Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE), ShapeDataDependent()
-    )
+    traits = traits_def(HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         depth = int(numbers[0][0])
@@ -168,7 +161,7 @@ class DynSparseToDenseOp(DynamicOp):
     sparse_values: Tensor = operand()
     default_value: Tensor = operand()
     output_shape: Tensor = operand()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.OPAQUE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         indices, values, default = kept
@@ -198,7 +191,7 @@ class DynTopkOp(DynamicOp):
     is_ascend: Flag = prop(default=False)
     dtype: OptionalDtype = prop(default=None)
     result = result_def(TensorType | TupleType)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.OPAQUE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return TopkOp(

@@ -7,7 +7,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, traits_def
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators
@@ -37,7 +36,7 @@ from xrelay.dialects.slicing import SLICE_BY_SIZE, SLICE_TO_END
 from xrelay.dialects.tensor.creation import FullOp, OnesOp, ZerosOp, filled_dtype
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp, new_axes
 from xrelay.dialects.tensor.transform import BroadcastToOp, StridedSliceOp, TileOp
-from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ReshapeOnly, ShapeDataDependent
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ReshapeOnly
 
 
 @irdl_op_definition
@@ -53,7 +52,7 @@ class DynBroadcastToOp(DynamicOp):
 
     data: Tensor = operand()
     shape: Tensor = operand()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.BROADCAST))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return BroadcastToOp(kept[0], integers(numbers[0]))
@@ -76,7 +75,7 @@ class DynExpandDimsOp(DynamicOp):
     data: Tensor = operand()
     axis: Tensor = operand()
     num_newaxis: Integer = prop(default=1)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         count = self.num_newaxis.value.data
@@ -102,7 +101,7 @@ class DynFullOp(DynamicOp):
     fill_value: Tensor = operand()
     shape: Tensor = operand()
     dtype: OptionalDtype = prop(default=None, kw_only=False)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.ELEMWISE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return FullOp(kept[0], integers(numbers[0]), self.dtype)
@@ -119,7 +118,7 @@ class DynFilledOp(DynamicOp, ABC):
 
     shape: Tensor = operand()
     dtype: Dtype = prop()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.ELEMWISE))
 
     def unknown_type(self) -> Attribute:
         dtype = element_type(self.dtype, "dtype")
@@ -157,9 +156,7 @@ class DynZerosOp(DynFilledOp):
 class DynReshapeFamilyOp(DynamicOp, ABC):
     """Keeps the elements of the first operand in row-major order, so that code can share memory."""
 
-    traits = traits_def(
-        Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ReshapeOnly(), ShapeDataDependent()
-    )
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE), ReshapeOnly())
 
     def verify_(self) -> None:
         super().verify_()
@@ -238,7 +235,7 @@ class DynStridedSliceOp(DynamicOp):
     strides: Tensor = operand()
     slice_mode: Text = prop(default="end")
     axes: OptionalIntegers = prop(default=None)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         begin, end, strides = map(integers, numbers)
@@ -274,7 +271,7 @@ class DynTileOp(DynamicOp):
 
     data: Tensor = operand()
     reps: Tensor = operand()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return TileOp(kept[0], integers(numbers[0]))

@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import expand_padding, positive_pair, window_output
 from xrelay.dialects.fields import (
     Integer,
@@ -399,6 +399,3 @@ class Dilation2DOp(RelayOp):
             shape[channel] = channels
         dtype = element_type(self.out_dtype or data.element_type, "out_dtype")
         return TensorType(dtype, shape)
-
-
-IMAGE_OPS = operators(__name__)

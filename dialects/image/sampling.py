@@ -5,7 +5,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
     is_float,
@@ -104,6 +104,3 @@ class GridSampleOp(RelayOp):
         if 0 in image:
             raise VerifyException(f"'data' is {data}, expected images that are not empty")
         return with_shape(data, [count if batch < 0 else batch, channels, *places])
-
-
-SAMPLING_OPS = operators(__name__)

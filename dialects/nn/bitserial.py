@@ -2,16 +2,8 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    IntegerAttr,
-    IntegerType,
-    Signedness,
-    TensorType,
-    i1,
-    i16,
-)
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, TensorType, i1, i16
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -30,7 +22,10 @@ from xrelay.dialects.fields import (
     prop,
 )
 from xrelay.dialects.shapes import (
+    compatible,
     dimension_product,
+    divided,
+    integer_tensor,
     is_integer_type,
     normalize_axis,
     ranked,
@@ -60,19 +55,6 @@ def bit_count(value: IntegerAttr, what: str) -> int:
     if not 1 <= bits <= 8:
         raise VerifyException(f"'{what}' is {bits}, accepted range is [1, 8]")
     return bits
-
-
-def _require_integers(type_: TensorType[Attribute], what: str) -> None:
-    if not is_integer_type(type_.element_type) or type_.element_type == i1:
-        raise VerifyException(f"{what} is {type_}, expected integers")
-
-
-def _packed_length(length: int, width: int, what: str) -> int:
-    if length == DYNAMIC_INDEX:
-        return length
-    if length % width:
-        raise VerifyException(f"{what} is {length}, not a multiple of {width} bits")
-    return length // width
 
 
 def _result_type(out_dtype: Attribute | None, default: Attribute) -> Attribute:
@@ -114,12 +96,12 @@ class BitPackOp(RelayOp):
         )
 
     def infer_type(self) -> Attribute:
-        _require_integers(self.data.type, "'data'")
+        integer_tensor(self.data, "data")
         pack_axis, bit_axis = self.axes
         dtype = packed_type(self.pack_type, "pack_type")
         shape = list(self.data.type.get_shape())
         what = f"the length of axis {pack_axis} of 'data'"
-        shape[pack_axis] = _packed_length(shape[pack_axis], dtype.width.data, what)
+        shape[pack_axis] = divided(shape[pack_axis], dtype.width.data, what, " bits")
         shape.insert(bit_axis, bit_count(self.bits, "bits"))
         return TensorType(dtype, shape)
 
@@ -196,7 +178,7 @@ class BitSerialConv2DOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         for name, value in (("data", self.data), ("weight", self.weight)):
-            _require_integers(value.type, f"'{name}'")
+            integer_tensor(value, name)
         bit_count(self.activation_bits, "activation_bits")
         bit_count(self.weight_bits, "weight_bits")
         width = packed_type(self.pack_dtype, "pack_dtype").width.data
@@ -205,7 +187,7 @@ class BitSerialConv2DOp(RelayOp):
         if self.channels_last:
             shape = [shape[0], shape[3], *shape[1:3]]
         batch, channels, *image = shape
-        _packed_length(channels, width, "the number of channels of 'data'")
+        divided(channels, width, "the number of channels of 'data'", " bits")
         if not same_dimension(channels, inputs):
             raise VerifyException(f"'data' has {channels} channels, 'weight' takes {inputs}")
         stated = positive_pair(self.kernel_size, "kernel_size")
@@ -261,27 +243,24 @@ class BitSerialDenseOp(RelayOp):
         """The shape of the weight before it was packed."""
         if not self.is_packed:
             return list(ranked(self.weight, "'weight'", 2).get_shape())
-        rows, bits, words = tensor_type(self.weight, "'weight'").get_shape()
+        rows, _, words = tensor_type(self.weight, "'weight'").get_shape()
         expected = TensorType(
             packed_type(self.pack_dtype, "pack_dtype"),
             [rows, bit_count(self.weight_bits, "weight_bits"), words],
         )
-        if self.weight.type.element_type != expected.element_type or not same_dimension(
-            bits, expected.get_shape()[1]
-        ):
+        if not compatible(self.weight.type, expected):
             raise VerifyException(f"'weight' is {self.weight.type}, expected {expected}")
         return [rows, dimension_product((words, width))]
 
     def infer_type(self) -> Attribute:
-        operands: tuple[tuple[str, SSAValue], ...] = (("data", self.data), ("weight", self.weight))
-        for name, value in operands:
-            _require_integers(tensor_type(value, name), f"'{name}'")
+        for name, value in (("data", self.data), ("weight", self.weight)):
+            integer_tensor(value, name)
         bit_count(self.data_bits, "data_bits")
         bit_count(self.weight_bits, "weight_bits")
         width = packed_type(self.pack_dtype, "pack_dtype").width.data
         examples, depth = ranked(self.data, "'data'", 2).get_shape()
         rows, weight_depth = self._weight_shape(width)
-        _packed_length(depth, width, "the length of axis 1 of 'data'")
+        divided(depth, width, "the length of axis 1 of 'data'", " bits")
         if not same_dimension(depth, weight_depth):
             raise VerifyException(
                 f"the reduced axis has {depth} elements in 'data' and {weight_depth} in 'weight'"

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, operators
+from xrelay.dialects.base import RelayOp, Value
 from xrelay.dialects.conv.conv import ConvolutionOp
 from xrelay.dialects.conv.windows import Pads, expand_padding, window_output
 from xrelay.dialects.fields import Flag, Integer, Integers, Tensor, Text, operand, prop
@@ -182,6 +182,3 @@ class DeformableConv2DOp(ConvolutionOp):
         shape = [batch, out_channels, *positions]
         out_shape = shape_in_layout(shape, "out_layout", results, self.IMAGE_LAYOUT)
         return TensorType(self.sum_type(), out_shape)
-
-
-CORRELATION_OPS = operators(__name__)

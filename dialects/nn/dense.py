@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import (
     Flag,
     Integer,
@@ -169,6 +169,3 @@ class BatchMatmulOp(MatrixProductOp):
     def infer_type(self) -> Attribute:
         a, b = ranked(self.tensor_a, "'tensor_a'", 3), ranked(self.tensor_b, "'tensor_b'", 3)
         return self.infer_product(a, b)
-
-
-DENSE_OPS = operators(__name__)

@@ -5,7 +5,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import positive_numbers
 from xrelay.dialects.fields import Integers, Real, Tensor, operand, prop
 from xrelay.dialects.shapes import with_shape
@@ -36,6 +36,3 @@ class DilateOp(RelayOp):
             for length, stride in zip(shape, strides, strict=True)
         ]
         return with_shape(self.x.type, lengths)
-
-
-DILATE_OPS = operators(__name__)

@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
@@ -14,7 +14,7 @@ from xrelay.dialects.shapes import (
     compatible,
     element_count,
     integer,
-    is_integer_type,
+    integer_tensor,
     ranked,
     require_float,
     require_one_of,
@@ -103,12 +103,11 @@ class NllLossOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         require_one_of("reduction", self.reduction, "mean", "sum", "none")
-        predictions, targets = self.predictions.type, self.targets.type
+        predictions = self.predictions.type
         weights = ranked(self.weights, "'weights'", 1)
         require_float(predictions, "predictions")
         require_same_dtype(predictions, "predictions", weights, "weights")
-        if not is_integer_type(targets.element_type) or targets.element_type == i1:
-            raise VerifyException(f"'targets' is {targets}, expected integers")
+        targets = integer_tensor(self.targets, "targets")
         shape, places = predictions.get_shape(), targets.get_shape()
         if len(shape) < 2 or len(shape) != len(places) + 1:
             raise VerifyException(

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.fields import Flag, Integer, Integers, Real, Tensor, operand, prop
 from xrelay.dialects.shapes import (
     normalize_axes,
@@ -352,6 +352,3 @@ class DropoutOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         return tuple_type([self.data.type, self.data.type])
-
-
-NORM_OPS = operators(__name__)

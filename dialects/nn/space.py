@@ -4,13 +4,13 @@ from abc import ABC
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import positive_numbers
 from xrelay.dialects.fields import (
     Integer,
@@ -25,6 +25,7 @@ from xrelay.dialects.fields import (
 from xrelay.dialects.lengths import may_exceed
 from xrelay.dialects.shapes import (
     dimension_product,
+    divided,
     normalize_axis,
     require_one_of,
     require_same_dtype,
@@ -50,13 +51,13 @@ def pairs_of(value: ArrayAttr[DenseArrayBase[IntegerType]], what: str, count: in
     return pairs
 
 
-def _quotient(length: int, divisor: int, what: str) -> int:
-    """`length` / `divisor`, which must be whole; unknown when the length is."""
-    if length == DYNAMIC_INDEX:
-        return length
-    if length % divisor:
-        raise VerifyException(f"{what} is {length}, not a multiple of {divisor}")
-    return length // divisor
+def _padded(type_: TensorType[Attribute], widths: Pairs) -> TensorType[Attribute]:
+    """A type with more elements before and after each axis."""
+    shape = [
+        dim if dim == DYNAMIC_INDEX else dim + sum(pair)
+        for dim, pair in zip(type_.get_shape(), widths, strict=True)
+    ]
+    return with_shape(type_, shape)
 
 
 @irdl_op_definition
@@ -96,13 +97,7 @@ class MirrorPadOp(RelayOp):
                     f"'pad_width' {list(pair)} is too wide for mode \"{self.mode.data}\" on an "
                     f"axis of length {length}"
                 )
-        return with_shape(
-            self.data.type,
-            [
-                length if length == DYNAMIC_INDEX else length + sum(pair)
-                for length, pair in zip(shape, self.widths, strict=True)
-            ],
-        )
+        return _padded(self.data.type, self.widths)
 
 
 class SubPixelOp(RelayOp, ABC):
@@ -169,7 +164,7 @@ class SpaceToDepthOp(SubPixelOp):
         require_one_of("mode", self.mode, "DCR")
         batch, channels, *image = canonical_shape(self.data, "'data'", self.data_layout, IMAGE)
         sizes = [
-            _quotient(length, self.block, f"the {name} of 'data'")
+            divided(length, self.block, f"the {name} of 'data'")
             for length, name in zip(image, ("height", "width"), strict=True)
         ]
         return self._in_layout([batch, dimension_product((channels, self.block**2)), *sizes])
@@ -261,7 +256,7 @@ class SpaceToBatchNDOp(BlockOp):
         lengths = [
             length
             if length == DYNAMIC_INDEX
-            else _quotient(length + sum(pair), block, f"the padded length of axis {axis + 1}")
+            else divided(length + sum(pair), block, f"the padded length of axis {axis + 1}")
             for axis, (length, pair, block) in enumerate(
                 zip(spatial, self.widths, blocks, strict=True)
             )
@@ -325,7 +320,7 @@ class PadOp(RelayOp):
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
 
     @property
-    def widths(self) -> tuple[tuple[int, ...], ...]:
+    def widths(self) -> Pairs:
         """(before, after) for each axis."""
         return tuple(pair.get_values() for pair in self.pad_width.data)
 
@@ -357,13 +352,4 @@ class PadOp(RelayOp):
                     f"'pad_width' {list(pair)} is too wide for mode \"{self.pad_mode.data}\" on "
                     f"an axis of length {dim}"
                 )
-        return with_shape(
-            self.data.type,
-            [
-                dim if dim == DYNAMIC_INDEX else dim + sum(pair)
-                for dim, pair in zip(shape, widths, strict=True)
-            ],
-        )
-
-
-SPACE_OPS = operators(__name__)
+        return _padded(self.data.type, widths)

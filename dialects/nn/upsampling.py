@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, operators
+from xrelay.dialects.base import RelayOp, Value
 from xrelay.dialects.fields import Flag, Real, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import CUBIC, Resize2DOp
 from xrelay.dialects.lengths import larger
@@ -177,6 +177,3 @@ class Upsampling3DOp(UpsamplingFamilyOp):
     def infer_type(self) -> Attribute:
         _ = self.mode
         return super().infer_type()
-
-
-UPSAMPLING_OPS = operators(__name__)

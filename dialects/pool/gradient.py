@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import Pads, expand_padding, positive_pair, window_output
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.pool.pool import pooled_layout
@@ -98,6 +98,3 @@ class MaxPool2DGradOp(Pool2DGradOp):
     """
 
     name = "relay.nn.max_pool2d_grad"
-
-
-POOL_GRADIENT_OPS = operators(__name__)

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import Pads, expand_padding, positive_numbers, window_output
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import require_one_of, with_shape
@@ -249,6 +249,3 @@ class GlobalMaxPool2DOp(GlobalPool2DOp):
     """
 
     name = "relay.nn.global_max_pool2d"
-
-
-POOL_OPS = operators(__name__)

@@ -299,4 +299,3 @@ class QnnLookupOp(RelayOp):
 
 
 QNN_UNARY_OPS = operators(__name__, QnnUnaryOp)
-QNN_ARITHMETIC_OPS = operators(__name__)

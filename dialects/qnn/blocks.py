@@ -14,7 +14,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import Integer, Tensor, operand, prop
 from xrelay.dialects.qnn.parameters import require_dtype, ui8
 from xrelay.dialects.shapes import ranked, same_dimension, shape_text, tensor_type
@@ -149,6 +149,3 @@ class QnnDenseBlocksOp(BlocksOp):
         parameters = self.weight_scale, self.weight_zero_point
         rows = self.require_matrix(self.weight, *parameters, depth, "weight_")
         return TensorType(f32, [*outer, rows])
-
-
-QNN_BLOCKS_OPS = operators(__name__)

@@ -1,7 +1,8 @@
 """Operators on quantised tensors: an integer q stands for the number (q - zero point) * scale."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, TupleType, f32, f64, i8, i32
 from xdsl.ir import Attribute, SSAValue
@@ -9,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import (
     Dtype,
     Integer,
@@ -97,16 +98,18 @@ def _require_scalars(type_: TupleType, name: str, dtype: Attribute, count: int) 
         require_scalar(field, f"field {i} of '{name}'", dtype)
 
 
-class QnnConversionOp(RelayOp, ABC):
-    """What the conversions of quantised tensors share: their traits, and `axis`."""
+class QnnChannelsOp(RelayOp, ABC):
+    """An operator on data, its first operand, whose channels along `axis` may have parameters each."""
+
+    SCALE: ClassVar[int] = 1
+    """Which operand the scale of the data is; their zero point is the next one."""
 
     axis: Integer = prop(default=-1)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
 
     @property
-    @abstractmethod
     def parameters(self) -> tuple[SSAValue, SSAValue]:
         """The scale and the zero point that channels may have of their own."""
+        return self.operands[self.SCALE], self.operands[self.SCALE + 1]
 
     @property
     def channel_axis(self) -> int:
@@ -119,6 +122,12 @@ class QnnConversionOp(RelayOp, ABC):
         """Raises VerifyException unless `parameters` fit the data."""
         data = tensor_type(self.operands[0], "'data'")
         require_channel_parameters(data, *self.parameters, self.axis.value.data, names)
+
+
+class QnnConversionOp(QnnChannelsOp, ABC):
+    """A conversion of quantised tensors."""
+
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
 
 
 @irdl_op_definition
@@ -138,10 +147,6 @@ class QnnQuantizeOp(QnnConversionOp):
     output_scale: Tensor = operand()
     output_zero_point: Tensor = operand()
     out_dtype: Dtype = prop(kw_only=True)
-
-    @property
-    def parameters(self) -> tuple[SSAValue, SSAValue]:
-        return self.output_scale, self.output_zero_point
 
     def infer_type(self) -> Attribute:
         require_dtype(self.data.type.element_type, "'data' has elements of type", (f32,))
@@ -165,10 +170,6 @@ class QnnDequantizeOp(QnnConversionOp):
     data: Tensor = operand()
     input_scale: Tensor = operand()
     input_zero_point: Tensor = operand()
-
-    @property
-    def parameters(self) -> tuple[SSAValue, SSAValue]:
-        return self.input_scale, self.input_zero_point
 
     def infer_type(self) -> Attribute:
         data = quantized(self.data, "'data'")
@@ -212,10 +213,6 @@ class QnnRequantizeOp(QnnConversionOp):
     out_dtype: OptionalDtype = prop(default=None)
 
     @property
-    def parameters(self) -> tuple[SSAValue, SSAValue]:
-        return self.input_scale, self.input_zero_point
-
-    @property
     def rounds_up(self) -> bool:
         """Whether halves are rounded upward, and not away from zero."""
         return self.rounding.data in ("None", "UPWARD")
@@ -250,7 +247,7 @@ SIMULATED: dict[int, Attribute] = {1: i8, 2: ui8, 3: i32}
 """The dtypes that simulated operators know, by the numbers that stand for them."""
 
 
-class QnnSimulatedOp(RelayOp, ABC):
+class QnnSimulatedOp(QnnChannelsOp, ABC):
     """
     What the operators share that compute in floating point what quantised operators would. A
     scalar of i32 tells the dtype that is simulated: 1 for i8, 2 for ui8, 3 for i32; with every
@@ -258,28 +255,16 @@ class QnnSimulatedOp(RelayOp, ABC):
     element for each index of `axis`.
     """
 
-    axis: Integer = prop(default=-1)
+    SCALE: ClassVar[int] = 2
+
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
-
-    @property
-    @abstractmethod
-    def parameters(self) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """The number of the dtype, the scale and the zero point."""
-
-    @property
-    def channel_axis(self) -> int:
-        """`axis`, counted from the front; 0 where there is one scale and one zero point."""
-        return channel_axis(
-            tensor_type(self.operands[0], "'data'"), self.axis.value.data, self.parameters[1:]
-        )
 
     def infer_simulated(self, code_name: str, names: str) -> Attribute:
         """The type of the result; the arguments are the names of the parameters."""
         data = tensor_type(self.operands[0], "'data'")
         require_float(data, "data")
-        code, scale, zero_point = self.parameters
-        require_scalar(code.type, f"'{code_name}'", i32)
-        require_channel_parameters(data, scale, zero_point, self.axis.value.data, names)
+        require_scalar(self.operands[1].type, f"'{code_name}'", i32)
+        self.require_parameters(names)
         return data
 
 
@@ -300,10 +285,6 @@ class QnnSimulatedQuantizeOp(QnnSimulatedOp):
     out_dtype: Tensor = operand()
     output_scale: Tensor = operand()
     output_zero_point: Tensor = operand()
-
-    @property
-    def parameters(self) -> tuple[SSAValue, SSAValue, SSAValue]:
-        return self.out_dtype, self.output_scale, self.output_zero_point
 
     def infer_type(self) -> Attribute:
         return self.infer_simulated("out_dtype", "output_{}")
@@ -326,12 +307,5 @@ class QnnSimulatedDequantizeOp(QnnSimulatedOp):
     input_scale: Tensor = operand()
     input_zero_point: Tensor = operand()
 
-    @property
-    def parameters(self) -> tuple[SSAValue, SSAValue, SSAValue]:
-        return self.in_dtype, self.input_scale, self.input_zero_point
-
     def infer_type(self) -> Attribute:
         return self.infer_simulated("in_dtype", "input_{}")
-
-
-QNN_OPS = operators(__name__)

@@ -6,7 +6,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import require_float, require_one_of
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -52,6 +52,3 @@ class SimulatedQuantizeOp(RelayOp):
             raise VerifyException("'sign' is false, expected true")
         require_one_of("rounding", self.rounding, "round", "floor", "ceil")
         return self.data.type
-
-
-QUANTIZE_OPS = operators(__name__)

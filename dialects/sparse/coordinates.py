@@ -6,7 +6,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.fields import Tensor, operand
 from xrelay.dialects.shapes import (
     integer_tensor,
@@ -104,6 +104,3 @@ class SparseReshapeOp(RelayOp):
                 with_shape(indices, [new_rank]),
             ]
         )
-
-
-SPARSE_COORDINATE_OPS = operators(__name__)

@@ -16,7 +16,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.conv.windows import positive_numbers
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
@@ -208,6 +208,3 @@ class SparseTransposeOp(RelayOp):
     def infer_type(self) -> Attribute:
         sparse_shape(("sparse_data", "sparse_indices", "sparse_indptr"), self.operands, (1,))
         return tuple_type([value.type for value in self.operands])
-
-
-SPARSE_OPS = operators(__name__)

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.fields import Dtype, Integer, Integers, OptionalDtype, Tensor, operand, prop
 from xrelay.dialects.lengths import larger
@@ -215,6 +215,3 @@ def one_hot_dtype(
                 f"'{name}' is {value.type}, expected a scalar of the dtype of 'on_value'"
             )
     return own if dtype is None else element_type(dtype, "dtype")
-
-
-CREATION_OPS = operators(__name__)

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import TensorTuple, Text, operand, prop
 from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import Shape, shape_text, tuple_fields, with_shape
@@ -144,6 +144,3 @@ class EinsumOp(RelayOp):
         equation = self.parsed
         lengths = equation.lengths([field.get_shape() for field in fields])
         return with_shape(fields[0], [lengths[label] for label in equation.output])
-
-
-EINSUM_OPS = operators(__name__)

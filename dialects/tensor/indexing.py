@@ -2,13 +2,13 @@
 
 from abc import ABC
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import (
     Integer,
     Integers,
@@ -31,6 +31,7 @@ from xrelay.dialects.shapes import (
     require_same_dtype,
     same_dimension,
     shape_text,
+    shapes_agree,
     tuple_fields,
     with_shape,
 )
@@ -159,10 +160,7 @@ class ElementScatterOp(ScatterFamilyOp, ABC):
     def infer_type(self) -> Attribute:
         indices, axis = self.require_dtypes(), self.normalized_axis
         _require_inside(self.data.type, indices, axis, "indices")
-        shape = self.updates.type.get_shape()
-        if len(shape) != indices.get_num_dims() or not all(
-            map(same_dimension, shape, indices.get_shape())
-        ):
+        if not shapes_agree(self.updates.type.get_shape(), indices.get_shape()):
             raise VerifyException(
                 f"'updates' is {self.updates.type}, expected the shape of 'indices' "
                 f"{shape_text(indices.get_shape())}"
@@ -219,7 +217,7 @@ class ScatterNDOp(ScatterFamilyOp):
         if count > len(shape):
             raise VerifyException(f"'indices' names {count} axes, 'data' has {len(shape)}")
         expected, given = [*places, *shape[count:]], self.updates.type.get_shape()
-        if len(expected) != len(given) or not all(map(same_dimension, expected, given)):
+        if not shapes_agree(expected, given):
             raise VerifyException(
                 f"'updates' has the shape {shape_text(given)}, expected {shape_text(expected)}"
             )
@@ -340,9 +338,7 @@ class TakeOp(RelayOp):
         return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
 
     def infer_type(self) -> Attribute:
-        data, indices = self.data.type, self.indices.type
-        if not is_integer_type(indices.element_type) or indices.element_type == i1:
-            raise VerifyException(f"'indices' is {indices}, expected integers")
+        data, indices = self.data.type, integer_tensor(self.indices, "indices")
         require_one_of("mode", self.mode, "clip", "wrap", "fast")
         axis, batch = self.normalized_axis, self.batch_dims.value.data
         shape, index_shape = list(data.get_shape()), list(indices.get_shape())
@@ -384,9 +380,7 @@ class GatherNDOp(RelayOp):
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
 
     def infer_type(self) -> Attribute:
-        data, indices = self.data.type, self.indices.type
-        if not is_integer_type(indices.element_type) or indices.element_type == i1:
-            raise VerifyException(f"'indices' is {indices}, expected integers")
+        data, indices = self.data.type, integer_tensor(self.indices, "indices")
         if not indices.get_shape():
             raise VerifyException(f"'indices' is {indices}, expected at least rank 1")
         count, *positions = indices.get_shape()
@@ -404,6 +398,3 @@ class GatherNDOp(RelayOp):
         if 0 in shape[: count + batch] and element_count(result) > 0:
             raise VerifyException("'indices' takes elements of an axis of length 0")
         return with_shape(data, result)
-
-
-INDEXING_OPS = operators(__name__)

@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import Tensor, Text, operand, prop
 from xrelay.dialects.shapes import dimension_product, ranked, same_dimension, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -248,6 +248,3 @@ class LayoutTransformOp(RelayOp):
                     f"'src_layout' is \"{self.src_layout.data}\""
                 )
         return with_shape(data, target.shape(source.lengths(shape)))
-
-
-LAYOUT_OPS = operators(__name__)

@@ -34,7 +34,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.fields import Integer, Integers, OptionalDtype, Tensor, operand, prop
 from xrelay.dialects.shapes import compatible, is_float, tensor_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -215,6 +215,3 @@ class MultinomialOp(RelayOp):
         if count < 0:
             raise VerifyException(f"'num_samples' is {count}, expected no negative number")
         return tuple_type((KEY, TensorType(i32, [*probs.get_shape()[:-1], count])))
-
-
-RANDOM_OPS = operators(__name__)

@@ -8,13 +8,13 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, defined_for, operators
+from xrelay.dialects.base import RelayOp, defined_for
 from xrelay.dialects.fields import Flag, OptionalIntegers, Tensor, operand, prop
 from xrelay.dialects.shapes import (
     broadcast_shapes,
     is_float,
     normalize_axes,
-    same_dimension,
+    shapes_agree,
     with_shape,
 )
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -139,7 +139,7 @@ class VarianceOp(ReductionOp):
             )
         shape = data.get_shape()
         whole = broadcast_shapes(mean.get_shape(), shape, ("mean", "data"))
-        if len(whole) != len(shape) or not all(map(same_dimension, whole, shape)):
+        if not shapes_agree(whole, shape):
             raise VerifyException(f"'mean' {mean} does not broadcast to 'data' {data}")
         return super().infer_type()
 
@@ -216,6 +216,3 @@ class ArgminOp(ArgReductionOp):
     """
 
     name = "relay.argmin"
-
-
-REDUCTION_OPS = operators(__name__)

@@ -6,7 +6,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.fields import (
     Flag,
     Integer,
@@ -20,6 +20,7 @@ from xrelay.dialects.fields import (
     prop,
 )
 from xrelay.dialects.shapes import (
+    compatible,
     integer_tensor,
     integer_vector,
     normalize_axis,
@@ -283,14 +284,10 @@ class MatrixSetDiagOp(RelayOp):
                 f"'k1' {low} and 'k2' {high} name no diagonals of {rows} times {columns}"
             )
         length = diagonal_length(rows, columns, low, high) if known else DYNAMIC_INDEX
-        expected = [*outer, *([high - low + 1] if low != high else []), length]
-        if given.element_type != type_.element_type or not (
-            len(given.get_shape()) == len(expected)
-            and all(map(same_dimension, given.get_shape(), expected))
-        ):
-            raise VerifyException(
-                f"'diagonal' is {given}, expected {TensorType(type_.element_type, expected)}"
-            )
+        several = [high - low + 1] if low != high else []
+        expected = TensorType(type_.element_type, [*outer, *several, length])
+        if not compatible(given, expected):
+            raise VerifyException(f"'diagonal' is {given}, expected {expected}")
         return type_
 
 
@@ -337,6 +334,3 @@ class InvertPermutationOp(TransformOp):
     def infer_type(self) -> Attribute:
         integer_vector(self.data, "data")
         return self.data.type
-
-
-REORDER_OPS = operators(__name__)

@@ -1,6 +1,6 @@
 """Operators that change the shape of a tensor and keep its elements in row-major order."""
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
@@ -30,8 +30,29 @@ class ReshapeFamilyOp(TransformOp, ABC):
     traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE), ReshapeOnly())
 
 
+class CodedReshapeOp(ReshapeFamilyOp, ABC):
+    """Reshapes to `newshape`, in which codes stand for lengths."""
+
+    newshape: Integers = prop()
+    allowzero: Flag = prop(default=False)
+
+    @abstractmethod
+    def new_shape(self, old: Sequence[int]) -> list[int]:
+        """The shape of the result for data of a shape."""
+
+    def infer_type(self) -> Attribute:
+        old = self.data.type.get_shape()
+        new = self.new_shape(old)
+        if not same_dimension(element_count(old), element_count(new)):
+            raise VerifyException(
+                f"'newshape' {list(self.newshape.get_values())} gives {shape_text(new)} with "
+                f"{element_count(new)} elements, 'data' {shape_text(old)} has {element_count(old)}"
+            )
+        return with_shape(self.data.type, new)
+
+
 @irdl_op_definition
-class ReshapeOp(ReshapeFamilyOp):
+class ReshapeOp(CodedReshapeOp):
     """
     `data` with the shape `newshape`, in which 0 copies a dimension (unless `allowzero`), -1 is
     inferred, -2 copies all that remain, -3 merges two, and -4 splits one into the two numbers
@@ -42,18 +63,8 @@ class ReshapeOp(ReshapeFamilyOp):
 
     name = "relay.reshape"
 
-    newshape: Integers = prop()
-    allowzero: Flag = prop(default=False)
-
-    def infer_type(self) -> Attribute:
-        old = self.data.type.get_shape()
-        new = apply_reshape(old, self.newshape.get_values(), bool(self.allowzero.value.data))
-        if not same_dimension(element_count(old), element_count(new)):
-            raise VerifyException(
-                f"'newshape' {list(self.newshape.get_values())} gives {shape_text(new)} with "
-                f"{element_count(new)} elements, 'data' {shape_text(old)} has {element_count(old)}"
-            )
-        return with_shape(self.data.type, new)
+    def new_shape(self, old: Sequence[int]) -> list[int]:
+        return apply_reshape(old, self.newshape.get_values(), bool(self.allowzero.value.data))
 
 
 def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> list[int]:
@@ -132,7 +143,7 @@ def _quotient(total: int, others: int) -> int | None:
 
 
 @irdl_op_definition
-class ReverseReshapeOp(ReshapeFamilyOp):
+class ReverseReshapeOp(CodedReshapeOp):
     """
     `data` with the shape `newshape`, whose codes are those of `relay.reshape` but are read from the
     last axis to the first. (The codes of several numbers, -3 and -4, are read backwards as well.)
@@ -142,23 +153,9 @@ class ReverseReshapeOp(ReshapeFamilyOp):
 
     name = "relay.contrib_reverse_reshape"
 
-    newshape: Integers = prop()
-    allowzero: Flag = prop(default=False)
-
     def new_shape(self, old: Sequence[int]) -> list[int]:
-        """The shape of the result for data of a shape."""
         codes = self.newshape.get_values()[::-1]
         return apply_reshape(old[::-1], codes, bool(self.allowzero.value.data))[::-1]
-
-    def infer_type(self) -> Attribute:
-        old = self.data.type.get_shape()
-        new = self.new_shape(old)
-        if not same_dimension(element_count(old), element_count(new)):
-            raise VerifyException(
-                f"'newshape' {list(self.newshape.get_values())} gives {shape_text(new)} with "
-                f"{element_count(new)} elements, 'data' {shape_text(old)} has {element_count(old)}"
-            )
-        return with_shape(self.data.type, new)
 
 
 def _split_dimension(dim: int, first: int, second: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.fields import (
     Dtype,
     Flag,
@@ -26,7 +26,7 @@ from xrelay.dialects.shapes import (
     normalize_axis,
     require_one_of,
     require_same_dtype,
-    same_dimension,
+    shapes_agree,
     with_dtype,
     with_shape,
 )
@@ -159,9 +159,7 @@ class SearchsortedOp(RelayOp):
         sequence, values = self.sorted_sequence.type, self.values.type
         require_same_dtype(sequence, "sorted_sequence", values, "values")
         outer, others = sequence.get_shape()[:-1], values.get_shape()[:-1]
-        if not sequence.get_shape() or (
-            outer and not (len(outer) == len(others) and all(map(same_dimension, outer, others)))
-        ):
+        if not sequence.get_shape() or (outer and not shapes_agree(outer, others)):
             raise VerifyException(
                 f"'sorted_sequence' is {sequence}, expected rank 1 or the rows of 'values' {values}"
             )
@@ -280,6 +278,3 @@ class CumprodOp(ScanOp):
     """
 
     name = "relay.cumprod"
-
-
-SORT_OPS = operators(__name__)

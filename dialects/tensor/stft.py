@@ -6,7 +6,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.fields import Flag, Integer, Tensor, operand, prop
 from xrelay.dialects.shapes import is_float, ranked, same_dimension
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
@@ -66,6 +66,3 @@ class StftOp(RelayOp):
             frames = (samples - size) // hop + 1
         bins = size // 2 + 1 if self.onesided.value.data else size
         return TensorType(data.element_type, [batch, bins, frames, 2])
-
-
-STFT_OPS = operators(__name__)

@@ -18,7 +18,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.fields import (
     Field,
     Integer,
@@ -373,6 +373,3 @@ class WhereOp(RelayOp):
         return with_shape(
             x, broadcast_shapes(condition.get_shape(), shape, ("condition", "x and y"))
         )
-
-
-TRANSFORM_OPS = operators(__name__)

@@ -6,9 +6,10 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
+    compatible,
     dimension_product,
     ranked,
     require_float,
@@ -35,8 +36,7 @@ def require_number(value: SSAValue, what: str, *dtypes: Attribute) -> None:
 def require_index(index: IntegerAttr, what: str, length: int, *, optional: bool = False) -> None:
     """Raises VerifyException unless a property is an index of `length` elements, or negative."""
     number = index.value.data
-    least = None if optional else 0
-    if (least is not None and number < least) or (length >= 0 and number >= length):
+    if (number < 0 and not optional) or (length >= 0 and number >= length):
         low = "any negative number or 0" if optional else "0"
         raise VerifyException(f"'{what}' is {number}, accepted are {low} to {length - 1}")
 
@@ -122,9 +122,8 @@ class NonMaxSuppressionOp(RelayOp):
             (self.valid_count, "valid_count", (batch,)),
             (self.indices, "indices", (batch, count)),
         ):
-            type_ = ranked(value, f"'{name}'", len(shape))
-            if type_.element_type != i32 or not all(map(same_dimension, type_.get_shape(), shape)):
-                expected = TensorType(i32, shape)
+            type_, expected = ranked(value, f"'{name}'", len(shape)), TensorType(i32, shape)
+            if not compatible(type_, expected):
                 raise VerifyException(f"'{name}' is {type_}, expected {expected}")
         require_number(self.max_output_size, "'max_output_size'", i32, i64)
         require_number(self.iou_threshold, "'iou_threshold'", f32, data.element_type)
@@ -200,6 +199,3 @@ class AllClassNonMaxSuppressionOp(RelayOp):
                 TensorType(i64, [batch]),
             )
         )
-
-
-VISION_OPS = operators(__name__)

@@ -16,11 +16,12 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.conv.windows import positive_pair
 from xrelay.dialects.fields import Flag, Integer, Integers, Real, Reals, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import layout_axes
 from xrelay.dialects.shapes import (
+    compatible,
     dimension_product,
     ranked,
     require_float,
@@ -136,8 +137,7 @@ class MultiboxTransformLocOp(RelayOp):
             (anchor, "anchor", (1, count, 4)),
         ):
             expected = with_shape(probabilities, shape)
-            fits = all(map(same_dimension, type_.get_shape(), shape))
-            if type_.element_type != probabilities.element_type or not fits:
+            if not compatible(type_, expected):
                 raise VerifyException(f"'{name}' is {type_}, expected {expected}")
         require_numbers(self.variances, "variances", 4)
         rows = with_shape(probabilities, [batch, count, 6])
@@ -210,9 +210,8 @@ class ProposalOp(RelayOp):
             (moves, "bbox_pred", (batch, 4 * kinds, height, width)),
             (info, "im_info", (batch, 3)),
         ):
-            fits = all(map(same_dimension, type_.get_shape(), shape))
-            if type_.element_type != scores.element_type or not fits:
-                expected = with_shape(scores, shape)
+            expected = with_shape(scores, shape)
+            if not compatible(type_, expected):
                 raise VerifyException(
                     f"'{name}' is {type_}, expected {expected} for {kinds} boxes around each place"
                 )
@@ -335,6 +334,3 @@ class YoloReorgOp(RelayOp):
             length if length == DYNAMIC_INDEX else length // stride for length in (height, width)
         )
         return with_shape(data, [batch, more, rows, columns])
-
-
-REGION_OPS = operators(__name__)

@@ -142,8 +142,3 @@ def rounding(narrow: Narrow, mode: str, *, saturate: bool) -> Rounding:
         negative = np.where(bits == nan, bits, bits | np.uint8(len(half)))
         negative = np.where(zero | (bits > 0), negative, bits)
     return Rounding(limits.astype(np.float32), bits, negative, nan, zero)
-
-
-def narrow_of(data_type: int) -> Narrow | None:
-    """The type of a code of ONNX's, None for others."""
-    return NARROW.get(data_type)

@@ -12,7 +12,7 @@ from xrelay.dialects.dtypes import DTYPES, ElementType
 from xrelay.dialects.shapes import array_refusal
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.external import read_external
-from xrelay.frontends.onnx.narrow import Narrow, narrow_of, unpacked
+from xrelay.frontends.onnx.narrow import NARROW, UI8, unpacked
 from xrelay.interpreters.arrays import Array, DType, dtype_of
 
 FOLDED_ELEMENTS = 4096
@@ -33,7 +33,7 @@ def data_type_of(dtype: DType) -> int:
 
 def element_type_of(data_type: int, what: str) -> ElementType:
     """The element type that an ONNX data type code stands for: of 8 bits or fewer what programs hold for it."""
-    narrow = narrow_of(data_type)
+    narrow = NARROW.get(data_type)
     if narrow is not None:
         return narrow.held_as
     if data_type not in _ELEMENT_TYPES:
@@ -50,25 +50,16 @@ def element_type_named(name: str) -> ElementType:
     return element_type_of(TensorProto.DataType.Value(name.upper()), f"'{name}'")
 
 
-def _unpacked(tensor: TensorProto, narrow: Narrow, base_dir: Path | None, what: str) -> Array:
-    """What a program holds for elements of 8 bits or fewer, of which several may share a byte."""
-    shape = _shape_of(tensor, what)
-    count = prod(shape)
-    size = -(-count * narrow.bits // 8)
-    if tensor.data_location == TensorProto.EXTERNAL or tensor.HasField("raw_data"):
-        packed = np.frombuffer(_content(tensor, base_dir, size, what), np.uint8)
-    else:
-        packed = _from_fields(tensor, np.dtype(np.uint8), size, what)
-    return unpacked(packed, count, narrow).reshape(shape)
-
-
-def _shape_of(tensor: TensorProto, what: str) -> tuple[int, ...]:
-    shape = tuple(tensor.dims)
-    if any(dim < 0 for dim in shape):
-        raise OnnxImportError(f"{what} has the shape {list(shape)} with a negative number")
+def _size_of(tensor: TensorProto, what: str) -> int:
+    """How many bytes the elements of a tensor take, of which several may share one."""
+    if any(dim < 0 for dim in tensor.dims):
+        raise OnnxImportError(f"{what} has the shape {list(tensor.dims)} with a negative number")
     if tensor.HasField("segment"):
         raise OnnxImportError(f"{what} is stored in segments, which is not supported")
-    return shape
+    narrow = NARROW.get(tensor.data_type)
+    if narrow is not None:
+        return -(-prod(tensor.dims) * narrow.bits // 8)
+    return prod(tensor.dims) * dtype_of(element_type_of(tensor.data_type, what)).itemsize
 
 
 def _content(tensor: TensorProto, base_dir: Path | None, size: int, what: str) -> Any:
@@ -94,18 +85,19 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     do not have are given as what they hold for them.
     """
     what = f"tensor '{tensor.name}'"
-    narrow = narrow_of(tensor.data_type)
-    if narrow is not None:
-        return _unpacked(tensor, narrow, base_dir, what)
-    dtype = dtype_of(element_type_of(tensor.data_type, what))
-    shape = _shape_of(tensor, what)
-    count = prod(shape)
+    narrow = NARROW.get(tensor.data_type)
+    dtype = dtype_of(UI8 if narrow is not None else element_type_of(tensor.data_type, what))
+    size = _size_of(tensor, what)
     if tensor.data_location != TensorProto.EXTERNAL and not tensor.HasField("raw_data"):
-        return _shaped(_from_fields(tensor, dtype, count, what), tensor, what)
-    content = _content(tensor, base_dir, count * dtype.itemsize, what)
-    if dtype == np.bool_:  # any byte but 0 is true
-        return _shaped(np.frombuffer(content, np.uint8) != 0, tensor, what)
-    return _shaped(np.frombuffer(content, dtype), tensor, what)
+        elements = _from_fields(tensor, dtype, size // dtype.itemsize, what)
+    else:
+        content = _content(tensor, base_dir, size, what)
+        if dtype == np.bool_:  # any byte but 0 is true
+            return _shaped(np.frombuffer(content, np.uint8) != 0, tensor, what)
+        elements = np.frombuffer(content, dtype)
+    if narrow is not None:
+        elements = unpacked(elements, prod(tensor.dims), narrow)
+    return _shaped(elements, tensor, what)
 
 
 def loaded_tensor(tensor: TensorProto, base_dir: Path | None) -> TensorProto:
@@ -117,13 +109,7 @@ def loaded_tensor(tensor: TensorProto, base_dir: Path | None) -> TensorProto:
     if tensor.data_location != TensorProto.EXTERNAL:
         return tensor
     what = f"tensor '{tensor.name}'"
-    count = prod(_shape_of(tensor, what))
-    narrow = narrow_of(tensor.data_type)
-    if narrow is None:
-        size = count * dtype_of(element_type_of(tensor.data_type, what)).itemsize
-    else:
-        size = -(-count * narrow.bits // 8)
-    content = _content(tensor, base_dir, size, what)
+    content = _content(tensor, base_dir, _size_of(tensor, what), what)
     return TensorProto(
         name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=content
     )

@@ -29,11 +29,7 @@ class AttributeParser:
         """The value of an attribute, within `nesting` lists."""
         cursor = self.cursor
         cursor.limit_nesting(nesting, "lists")
-        kind, text, position = (
-            cursor.kinds[cursor.index],
-            cursor.texts[cursor.index],
-            cursor.position,
-        )
+        kind, text, position = cursor.next_token()
         cursor.index += 1
         negative = text == "-" and kind is Kind.PUNCTUATION
         if negative:
@@ -50,12 +46,9 @@ class AttributeParser:
         if kind is Kind.STRING:
             return unescaped(text)
         if kind is Kind.PUNCTUATION and text in "([":
-            end = ")" if text == "(" else "]"
             values: list[AttrValue] = []
-            while not cursor.accept(end):
+            for _ in cursor.items(")" if text == "(" else "]"):
                 values.append((yield self.value(nesting + 1)))
-                if not cursor.at(end):
-                    cursor.expect(",")
             return values
         if kind is Kind.NAME and not negative:
             match text:
@@ -74,14 +67,8 @@ class AttributeParser:
 
     def meta_ref(self, position: int) -> MetaRef:
         """What follows `meta`: `[key][index]`."""
-        cursor = self.cursor
-        cursor.expect("[")
-        key = cursor.take(Kind.NAME, "the kind of an entry of the metadata section")
-        cursor.expect("]")
-        cursor.expect("[")
-        index = cursor.take_integer("the number of an entry of the metadata section")
-        cursor.expect("]")
-        return MetaRef(key, index, position)
+        entry = self.cursor.take_entry("the number of an entry of the metadata section")
+        return MetaRef(*entry, position)
 
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}

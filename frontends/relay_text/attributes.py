@@ -126,7 +126,6 @@ class Schema:
 
         Raises ValueError with what the property accepts.
         """
-        definition = self.properties[name]
         if self.optional(name) and (value is None or value == ""):
             return None
         if value is None and name in self.defaults:
@@ -134,12 +133,11 @@ class Schema:
         key = name, _hashable(value)
         found = self._known.get(key)
         if found is None:
-            for candidate in _candidates(value):
-                if _satisfies(candidate, definition.constr):
-                    found = self._known[key] = candidate
-                    break
-            else:
+            constraint = self.properties[name].constr
+            found = next((c for c in _candidates(value) if _satisfies(c, constraint)), None)
+            if found is None:
                 raise ValueError(f"expected {self.accepted(name)}")
+            self._known[key] = found
         return found
 
     def accepted(self, name: str) -> str:

@@ -26,7 +26,6 @@ from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.patterns import Patterns
 from xrelay.frontends.relay_text.scopes import called_in_place
 from xrelay.frontends.relay_text.syntax import (
-    Attrs,
     Bindings,
     Call,
     Constant,
@@ -50,13 +49,8 @@ class BodyImporter(Calls):
     expression, so that nesting in the text does not become recursion of Python.
     """
 
-    def __init__(
-        self,
-        module: Module,
-        metadata: Metadata,
-        attributes: Callable[[Attrs], dict[str, Attribute]],
-    ):
-        super().__init__(module, metadata, attributes)
+    def __init__(self, module: Module, metadata: Metadata):
+        super().__init__(module, metadata)
         self.patterns = Patterns(module, self.source)
         self._finish: dict[type[Expr], Callable[[Any], None]] = {
             Bindings: self._finish_bindings,
@@ -122,10 +116,9 @@ class BodyImporter(Calls):
 
     def _let(self, binding: tuple[Bindings, Variable, Expr]) -> None:
         bindings, variable, value = binding
-        unit = self.units[-1]
-        bound = unit.values[value]
+        bound = self.units[-1].values[value]
         op = LetOp.create(operands=[bound], result_types=[bound.type])
-        unit.blocks[unit.scopes.of[bindings]].add_op(op)
+        self._add(bindings, op)
         if isinstance(variable.annotation, Attribute) and not Instance().match(
             op.result.type, variable.annotation
         ):
@@ -190,8 +183,7 @@ class BodyImporter(Calls):
         self._emit(expr, op)
 
     def _finish_if(self, expr: If) -> None:
-        unit = self.units[-1]
-        condition = unit.values[expr.condition]
+        condition = self.units[-1].values[expr.condition]
         type_ = condition.type
         if (
             not is_tensor_type(type_)
@@ -200,9 +192,7 @@ class BodyImporter(Calls):
         ):
             raise self.error(expr.position, f"the condition is {written(type_)}, expected bool")
         if type_ != _BOOL:  # Recorded programs have integers, too.
-            truth = CastOp(condition, i1)
-            unit.blocks[unit.scopes.of[expr]].add_op(truth)
-            condition = truth.result
+            condition = self._add(expr, CastOp(condition, i1))
         regions = self._closed(expr, scf.YieldOp)
         types = [cast(scf.YieldOp, region.block.last_op).operands[0].type for region in regions]
         result = joined(*types)
@@ -211,8 +201,7 @@ class BodyImporter(Calls):
                 expr.position,
                 f"the branches have types {written(types[0])} and {written(types[1])}",
             )
-        taken = tensor.ExtractOp(condition, [], i1)
-        unit.blocks[unit.scopes.of[expr]].add_op(taken)
+        taken = self._add(expr, tensor.ExtractOp(condition, [], i1))
         self._emit(expr, scf.IfOp(taken, [result], regions[0], regions[1]))
 
     def _finish_match(self, expr: Match) -> None:

@@ -1,6 +1,5 @@
 """Calls and names in bodies of functions: of operators, functions, constructors, and functions called in place."""
 
-from collections.abc import Callable
 from typing import cast
 
 from xdsl.dialects import func
@@ -26,7 +25,7 @@ from xrelay.frontends.relay_text.errors import RelayTextError
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.operators import OperatorBuilder
 from xrelay.frontends.relay_text.scopes import called_in_place
-from xrelay.frontends.relay_text.syntax import Attrs, Call, Expr, Function, Module, NameRef
+from xrelay.frontends.relay_text.syntax import Call, Expr, Function, Module, NameRef
 from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.units import Signature, Units, stated_type
 
@@ -34,13 +33,8 @@ from xrelay.frontends.relay_text.units import Signature, Units, stated_type
 class Calls(Units):
     """Imports calls, and what is called."""
 
-    def __init__(
-        self,
-        module: Module,
-        metadata: Metadata,
-        attributes: Callable[[Attrs], dict[str, Attribute]],
-    ):
-        super().__init__(module, metadata, attributes)
+    def __init__(self, module: Module, metadata: Metadata):
+        super().__init__(module, metadata)
         self.operators = OperatorBuilder(self.source, metadata)
         self.regions: dict[Expr, Region] = {}
         """The finished bodies of functions called in place."""
@@ -76,16 +70,12 @@ class Calls(Units):
             or type_.element_type == data.element_type
         ):
             return scalar
-        unit = self.units[-1]
         found, owner = None, scalar.owner
         if isinstance(owner, ConstantOp) and is_dense(owner.value) and not type_.get_shape():
             found = literals.converted(owner.value, data.element_type)
         if found is not None:
-            op: Operation = ConstantOp(found)
-        else:
-            op = CastOp(scalar, cast(TypeAttribute, data.element_type))
-        unit.blocks[unit.scopes.of[call]].add_op(op)
-        return op.results[0]
+            return self._add(call, ConstantOp(found))
+        return self._add(call, CastOp(scalar, cast(TypeAttribute, data.element_type)))
 
     def _in_place(self, call: Call, function: Function) -> Operation:
         """`relay.fused` or `relay.composite`."""
@@ -135,10 +125,8 @@ class Calls(Units):
             result = self.known(signature.result, callee.position, f"the result of @{callee.name}")
             self._emit(call, func.CallOp(callee.name, args, [result]))
             return
-        function = self._global_value(callee)
-        unit = self.units[-1]
-        unit.blocks[unit.scopes.of[call]].add_op(function)
-        self._emit(call, self._apply(call, function.result))
+        function = self._add(call, self._global_value(callee))
+        self._emit(call, self._apply(call, function))
 
     def _signature(self, callee: NameRef) -> Signature:
         signature = self.signatures.get(callee.name)
@@ -163,10 +151,7 @@ class Calls(Units):
         """A function value with type parameters, for a use that needs certain types."""
         if not isinstance(value.type, ForallType) or isinstance(type_, ForallType):
             return value
-        unit = self.units[-1]
-        op = InstantiateOp(value, type_)
-        unit.blocks[unit.scopes.of[user]].add_op(op)
-        return op.result
+        return self._add(user, InstantiateOp(value, type_))
 
     def _construct(self, expr: Expr, callee: NameRef, fields: list[SSAValue]) -> ConstructOp:
         constructor = self.module.constructors[callee.name]

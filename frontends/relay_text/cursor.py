@@ -1,5 +1,6 @@
 """Reading tokens one after the other: what the parsers of types and of expressions share."""
 
+from collections.abc import Iterator
 from typing import NoReturn
 
 from xrelay.frontends.relay_text.errors import RelayTextError
@@ -39,6 +40,10 @@ class Cursor:
         if nesting > MOST_NESTED:
             raise self.error(f"{what} nest more than {MOST_NESTED} deep")
 
+    def next_token(self) -> tuple[Kind, str, int]:
+        """The kind, the text and the position of the next token."""
+        return self.kinds[self.index], self.texts[self.index], self.position
+
     def at(self, text: str) -> bool:
         """Whether the next token is this punctuation or keyword."""
         return self.texts[self.index] == text and self.kinds[self.index] is not Kind.STRING
@@ -56,6 +61,13 @@ class Cursor:
             self.unexpected(f"'{text}'")
         self.index += 1
 
+    def items(self, end: str) -> Iterator[None]:
+        """Yields where each item of a list begins; takes the commas between them, and `end`."""
+        while not self.accept(end):
+            yield
+            if not self.at(end):
+                self.expect(",")
+
     def take(self, kind: Kind, expected: str) -> str:
         """Takes the next token, which must be of this kind."""
         if self.kinds[self.index] is not kind:
@@ -71,6 +83,16 @@ class Cursor:
             if digits.isdigit():
                 return self._int64(digits)
         self.unexpected(expected)
+
+    def take_entry(self, number: str) -> tuple[str, int]:
+        """Takes `[key][index]`, an entry of the metadata section; `number` says what index is."""
+        self.expect("[")
+        key = self.take(Kind.NAME, "the kind of an entry of the metadata section")
+        self.expect("]")
+        self.expect("[")
+        index = self.take_integer(number)
+        self.expect("]")
+        return key, index
 
     def take_field(self) -> int:
         """Takes the number of a field (`.2`), which must be next."""

@@ -40,7 +40,7 @@ class Effects:
                         used.update(dict.fromkeys((*inner.operands, *self._outside.get(inner, ()))))
                         if inner in self.of and not isinstance(op, ClosureOp):
                             self.of.add(op)
-            self._outside[op] = {value: None for value in used if _op_around(value) is not op}
+            self._outside[op] = {value: None for value in used if value.owner.parent_op() is not op}
 
     def out_of_order(self, block: Block) -> list[Operation]:
         """
@@ -107,10 +107,3 @@ def _outside_in(root: Operation) -> Iterator[Operation]:
         for region in op.regions:
             for block in region.blocks:
                 pending.extend(block.ops)
-
-
-def _op_around(value: SSAValue) -> Operation | None:
-    """The operation whose region has the block that defines a value."""
-    owner = value.owner
-    block = owner.parent if isinstance(owner, Operation) else owner
-    return None if block is None else block.parent_op()

@@ -1,7 +1,7 @@
 """
 The expressions in Relay text.
 
-Expressions nest without limit: steps that contain others are driven by `cursor.run`, so that
+Expressions nest without limit: steps that contain others are driven by `steps.run`, so that
 Python's stack does not grow with them.
 """
 
@@ -75,14 +75,14 @@ class ExpressionParser:
         cursor = self.cursor
         type_params = self.types.type_params()
         self.types.scopes.append(type_params)
-        function = Function(position, type_params, [])
+        function = Function(position, type_params)
         if type_params:
             self.module_.untyped = True
         names = self.names
         mark = len(names.locals.hidden)
         depth = names.depth + 1
         cursor.expect("(")
-        while not cursor.accept(")"):
+        for _ in cursor.items(")"):
             if cursor.kinds[cursor.index] is Kind.LOCAL:
                 if function.attrs:
                     cursor.unexpected("an attribute or ')': parameters stand before attributes")
@@ -92,8 +92,6 @@ class ExpressionParser:
                 self.attributes.attribute(
                     function.attrs, "a parameter '%name: type', an attribute 'name=value' or ')'"
                 )
-            if not cursor.at(")"):
-                cursor.expect(",")
         names.define_pending()
         names.define_parameters(function.params)
         if not all(isinstance(param.annotation, Attribute) for param in function.params):
@@ -113,14 +111,10 @@ class ExpressionParser:
         name = cursor.take(Kind.LOCAL, "a parameter")[1:]
         attrs: Attrs = {}
         if cursor.accept("{"):
-            while not cursor.accept("}"):
+            for _ in cursor.items("}"):
                 self.attributes.attribute(attrs)
-                if not cursor.at("}"):
-                    cursor.expect(",")
         annotation = (yield self.types.type_()) if cursor.accept(":") else None
-        variable = Variable(position, name, annotation, depth)
-        variable.attrs = attrs
-        return variable
+        return Variable(position, name, annotation, depth, attrs)
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -222,11 +216,7 @@ class ExpressionParser:
 
     def _name_or_number(self) -> Expr:
         cursor = self.cursor
-        kind, text, position = (
-            cursor.kinds[cursor.index],
-            cursor.texts[cursor.index],
-            cursor.position,
-        )
+        kind, text, position = cursor.next_token()
         cursor.index += 1
         if kind is Kind.LOCAL:
             return self.names.variable(text[1:], position)
@@ -260,11 +250,7 @@ class ExpressionParser:
     def atom(self) -> Step[Expr]:
         """An expression without binary operators, unless in parentheses."""
         cursor = self.cursor
-        kind, text, position = (
-            cursor.kinds[cursor.index],
-            cursor.texts[cursor.index],
-            cursor.position,
-        )
+        kind, text, position = cursor.next_token()
         if kind in _ALONE:
             return self._name_or_number()
         if kind is Kind.GLOBAL:
@@ -353,15 +339,13 @@ class ExpressionParser:
         cursor.expect("{")
         clauses: list[tuple[Pattern, Expr]] = []
         names, depth = self.names, self.names.depth
-        while not cursor.accept("}"):
+        for _ in cursor.items("}"):
             mark = len(names.locals.hidden)
             pattern = yield self._pattern(depth)
             cursor.expect("=>")
             body = (yield self.block()) if cursor.at("{") else (yield self.expression())
             names.locals.close(mark)
             clauses.append((pattern, body))
-            if not cursor.at("}"):
-                cursor.expect(",")
         if not clauses:
             raise cursor.error("found a match without clauses", position)
         return self._with_stated(Match(position, data, clauses, complete))
@@ -382,10 +366,8 @@ class ExpressionParser:
             name = cursor.take(Kind.NAME, "a pattern: '_', '%x', a constructor or a tuple")
         fields: list[Pattern] = []
         if cursor.accept("("):
-            while not cursor.accept(")"):
+            for _ in cursor.items(")"):
                 fields.append((yield self._pattern(depth, nesting + 1)))
-                if not cursor.at(")"):
-                    cursor.expect(",")
         return Pattern(position, name=name, fields=tuple(fields))
 
     # -- calls -----------------------------------------------------------------------------------
@@ -398,32 +380,23 @@ class ExpressionParser:
         args: list[Expr] = []
         attrs: Attrs = {}
         meta_attrs: MetaRef | None = None
-        while not cursor.accept(")"):
-            if kinds[cursor.index] is Kind.NAME:
+        for _ in cursor.items(")"):
+            named = kinds[cursor.index] is Kind.NAME
+            if named and texts[cursor.index + 1] == "=":
+                self.attributes.attribute(attrs)
+            elif named and self._at_meta_attributes():
                 position = cursor.position
-                if texts[cursor.index + 1] == "=":
-                    self.attributes.attribute(attrs)
-                    if not cursor.at(")"):
-                        cursor.expect(",")
-                    continue
-                if self._at_meta_attributes():
-                    cursor.index += 1
-                    meta_attrs = self.attributes.meta_ref(position)
-                    if not cursor.at(")"):
-                        cursor.expect(",")
-                    continue
-            if attrs:
-                cursor.unexpected("an attribute or ')': arguments stand before attributes")
-            args.append((yield self.expression()))
-            if not cursor.at(")"):
-                if not cursor.at(","):
-                    cursor.unexpected("',' or ')'")
                 cursor.index += 1
+                meta_attrs = self.attributes.meta_ref(position)
+            else:
+                if attrs:
+                    cursor.unexpected("an attribute or ')': arguments stand before attributes")
+                args.append((yield self.expression()))
+                if not cursor.at(")") and not cursor.at(","):
+                    cursor.unexpected("',' or ')'")
         if isinstance(callee, NameRef) and not callee.is_global and callee.name in _REFERENCES:
             return self._with_stated(self._reference(callee, args))
-        call = Call(callee.position, callee, args, attrs)
-        call.meta_attrs = meta_attrs
-        return self._with_stated(call)
+        return self._with_stated(Call(callee.position, callee, args, attrs, meta_attrs))
 
     def _at_meta_attributes(self) -> bool:
         """Whether the attributes of a call are next as an object, and no constant."""

@@ -1,19 +1,7 @@
 """From Relay text to a module: type definitions, functions and their attributes."""
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FloatAttr,
-    FunctionType,
-    IntegerAttr,
-    ModuleOp,
-    StringAttr,
-    UnitAttr,
-    f64,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -23,16 +11,8 @@ from xrelay.dialects.shapes import compatible
 from xrelay.dialects.type_relations import same_type
 from xrelay.frontends.relay_text.body import BodyImporter
 from xrelay.frontends.relay_text.inference import infer_types
-from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.parser import parse_module
-from xrelay.frontends.relay_text.syntax import (
-    Attrs,
-    AttrValue,
-    Function,
-    MetaRef,
-    Module,
-    TypeDefinition,
-)
+from xrelay.frontends.relay_text.syntax import Function, TypeDefinition
 from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.units import Signature, stated_type
 
@@ -46,28 +26,21 @@ def read_relay_text(text: str, name: str = "<relay>", *, check_types: bool = Fal
     """
     module, metadata = parse_module(text, name, check_types=check_types)
     infer_types(module, metadata)
-    return ModuleImporter(module, metadata).module()
+    return ModuleImporter(module, metadata).definitions()
 
 
-class ModuleImporter:
+class ModuleImporter(BodyImporter):
     """Imports the definitions of a text."""
 
-    def __init__(self, module: Module, metadata: Metadata):
-        self.syntax = module
-        self.metadata = metadata
-        self.body = BodyImporter(module, metadata, self.attributes)
-
-    def module(self) -> ModuleOp:
+    def definitions(self) -> ModuleOp:
         """All definitions: types, then functions in their order."""
-        functions = self.syntax.functions
+        functions = self.module.functions
         for name, function in functions.items():
-            self.body.signatures[name] = Signature(
-                function.type_params,
-                self.body.param_types(function),
-                stated_type(function.result),
+            self.signatures[name] = Signature(
+                function.type_params, self.param_types(function), stated_type(function.result)
             )
         definitions: list[Operation] = [
-            self.type_definition(definition) for definition in self.syntax.types.values()
+            self.type_definition(definition) for definition in self.module.types.values()
         ]
         definitions.extend(self.function(name, function) for name, function in functions.items())
         return ModuleOp(definitions)
@@ -80,7 +53,7 @@ class ModuleImporter:
                 ConstructorAttr(
                     constructor.name,
                     [
-                        self.body.known(field, constructor.position, "a field")
+                        self.known(field, constructor.position, "a field")
                         for field in constructor.fields
                     ],
                 )
@@ -90,8 +63,8 @@ class ModuleImporter:
 
     def function(self, name: str, function: Function) -> func.FuncOp:
         """A function of the module."""
-        signature = self.body.signatures[name]
-        block, result = self.body.body(function)
+        signature = self.signatures[name]
+        block, result = self.body(function)
         if signature.result is not None and not same_type(result.type, signature.result):
             result = self._stated_result(function, block, result, signature.result)
         block.add_op(func.ReturnOp(result))
@@ -118,30 +91,8 @@ class ModuleImporter:
             block.add_op(op)
             return op.result
         if not compatible(result.type, stated) or not isinstance(result.owner, Operation):
-            raise self.body.error(
+            raise self.error(
                 function.position,
                 f"the function states result type {written(stated)}, found {written(result.type)}",
             )
         return Rewriter.replace_value_with_new_type(result, stated)
-
-    def attributes(self, attrs: Attrs) -> dict[str, Attribute]:
-        """The attributes of a function or a parameter."""
-        return {name: self.attribute(attr.value) for name, attr in attrs.items()}
-
-    def attribute(self, value: AttrValue) -> Attribute:
-        """The value of an attribute of a function: Relay's integers have 32 bits."""
-        match value:
-            case Attribute():
-                return value
-            case MetaRef():
-                return self.metadata.value(value)
-            case None:
-                return UnitAttr()
-            case bool() | int():
-                return IntegerAttr(int(value), i32 if -(2**31) <= value < 2**31 else i64)
-            case float():
-                return FloatAttr(value, f64)
-            case str():
-                return StringAttr(value)
-            case list():
-                return ArrayAttr(self.attribute(item) for item in value)

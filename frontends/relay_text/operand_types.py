@@ -6,6 +6,7 @@ Source: what the type relations of Relay's operators assign to operands of unkno
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
@@ -65,41 +66,36 @@ def _integers(properties: Properties, name: str) -> tuple[int, ...] | None:
     return tuple(int(item) for item in value.get_values())
 
 
-def convolution(op: type[ConvolutionOp]) -> Rule:
+def convolution(
+    op: type[ConvolutionOp], operands: Types, properties: Properties
+) -> Mapping[int, Attribute]:
     """The weight of a convolution, from `channels` and `kernel_size`."""
 
-    def stated(properties: Properties, name: str) -> Layout:
+    def stated(name: str) -> Layout:
         default = op.get_irdl_definition().properties[name].default_value
         assert isinstance(default, StringAttr)
         return Layout.parse(_text(properties, name, default.data), name)
 
-    def rule(operands: Types, properties: Properties) -> Mapping[int, Attribute]:
-        data = _tensor(operands[0])
-        channels, kernel = _integer(properties, "channels"), _integers(properties, "kernel_size")
-        try:
-            images = stated(properties, "data_layout")
-            kernels = stated(properties, "kernel_layout")
-        except VerifyException:
-            return {}  # The operator says so, once its operands have types.
-        if channels is None or kernel is None or len(images.axes) != len(data.get_shape()):
-            return {}
-        outer, inner, *spatial = op.KERNEL_LAYOUT
-        known = "C" in images.names and {*kernels.names} == {*op.KERNEL_LAYOUT}
-        if not known or len(kernel) != len(spatial):
-            return {}
-        inputs = images.lengths(data.get_shape())["C"]
-        groups = _integer(properties, "groups") or 1
-        if issubclass(op, TransposedConvolutionOp):
-            sizes = {outer: inputs, inner: channels // groups}
-        else:
-            sizes = {
-                outer: channels,
-                inner: inputs if inputs == DYNAMIC_INDEX else inputs // groups,
-            }
-        sizes.update(zip(spatial, kernel, strict=True))
-        return {1: TensorType(data.element_type, kernels.shape(sizes))}
-
-    return rule
+    data = _tensor(operands[0])
+    channels, kernel = _integer(properties, "channels"), _integers(properties, "kernel_size")
+    try:
+        images, kernels = stated("data_layout"), stated("kernel_layout")
+    except VerifyException:
+        return {}  # The operator says so, once its operands have types.
+    if channels is None or kernel is None or len(images.axes) != len(data.get_shape()):
+        return {}
+    outer, inner, *spatial = op.KERNEL_LAYOUT
+    known = "C" in images.names and {*kernels.names} == {*op.KERNEL_LAYOUT}
+    if not known or len(kernel) != len(spatial):
+        return {}
+    inputs = images.lengths(data.get_shape())["C"]
+    groups = _integer(properties, "groups") or 1
+    if issubclass(op, TransposedConvolutionOp):
+        sizes = {outer: inputs, inner: channels // groups}
+    else:
+        sizes = {outer: channels, inner: inputs if inputs == DYNAMIC_INDEX else inputs // groups}
+    sizes.update(zip(spatial, kernel, strict=True))
+    return {1: TensorType(data.element_type, kernels.shape(sizes))}
 
 
 def dense(operands: Types, properties: Properties) -> Mapping[int, Attribute]:
@@ -122,36 +118,34 @@ def matmul(operands: Types, properties: Properties) -> Mapping[int, Attribute]:
     return {1: TensorType(first.element_type, shape)}
 
 
-def along_axis(count: int, default_axis: int) -> Rule:
+def along_axis(
+    count: int, default_axis: int, operands: Types, properties: Properties
+) -> Mapping[int, Attribute]:
     """`count` vectors along `axis` of the data: scales, shifts, statistics, biases."""
-
-    def rule(operands: Types, properties: Properties) -> Mapping[int, Attribute]:
-        data = _tensor(operands[0])
-        axis = _integer(properties, "axis")
-        axis = default_axis if axis is None else axis
-        shape = data.get_shape()
-        if not -len(shape) <= axis < len(shape):
-            return {}
-        vector = TensorType(data.element_type, [shape[axis]])
-        return dict.fromkeys(range(1, count + 1), vector)
-
-    return rule
+    data = _tensor(operands[0])
+    axis = _integer(properties, "axis")
+    axis = default_axis if axis is None else axis
+    shape = data.get_shape()
+    if not -len(shape) <= axis < len(shape):
+        return {}
+    vector = TensorType(data.element_type, [shape[axis]])
+    return dict.fromkeys(range(1, count + 1), vector)
 
 
 RULES: Mapping[str, Rule] = {
-    "nn.batch_norm": along_axis(4, 1),
-    "nn.bias_add": along_axis(1, 1),
-    "nn.conv1d": convolution(Conv1DOp),
-    "nn.conv1d_transpose": convolution(Conv1DTransposeOp),
-    "nn.conv2d": convolution(Conv2DOp),
-    "nn.conv2d_transpose": convolution(Conv2DTransposeOp),
-    "nn.conv3d": convolution(Conv3DOp),
-    "nn.conv3d_transpose": convolution(Conv3DTransposeOp),
+    "nn.batch_norm": partial(along_axis, 4, 1),
+    "nn.bias_add": partial(along_axis, 1, 1),
+    "nn.conv1d": partial(convolution, Conv1DOp),
+    "nn.conv1d_transpose": partial(convolution, Conv1DTransposeOp),
+    "nn.conv2d": partial(convolution, Conv2DOp),
+    "nn.conv2d_transpose": partial(convolution, Conv2DTransposeOp),
+    "nn.conv3d": partial(convolution, Conv3DOp),
+    "nn.conv3d_transpose": partial(convolution, Conv3DTransposeOp),
     "nn.dense": dense,
-    "nn.group_norm": along_axis(2, 1),
-    "nn.instance_norm": along_axis(2, 1),
-    "nn.layer_norm": along_axis(2, -1),
+    "nn.group_norm": partial(along_axis, 2, 1),
+    "nn.instance_norm": partial(along_axis, 2, 1),
+    "nn.layer_norm": partial(along_axis, 2, -1),
     "nn.matmul": matmul,
-    "nn.prelu": along_axis(1, 1),
+    "nn.prelu": partial(along_axis, 1, 1),
 }
 """What to find out, by operator. The first operand is known when a rule is asked."""

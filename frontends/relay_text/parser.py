@@ -83,7 +83,7 @@ class Parser(ExpressionParser):
         types.scopes.append(params)
         if cursor.accept("{"):
             constructors = definition.constructors = []
-            while not cursor.accept("}"):
+            for _ in cursor.items("}"):
                 constructor = self._constructor(name)
                 constructors.append(constructor)
                 if constructor.name in self.module_.constructors:
@@ -91,8 +91,6 @@ class Parser(ExpressionParser):
                         f"constructor {constructor.name} is defined twice", constructor.position
                     )
                 self.module_.constructors[constructor.name] = constructor
-                if not cursor.at("}"):
-                    cursor.expect(",")
         types.scopes.pop()
 
     def _constructor(self, type_name: str) -> Constructor:
@@ -101,15 +99,12 @@ class Parser(ExpressionParser):
         name = cursor.take(Kind.NAME, "the name of a constructor")
         fields: list[Type] = []
         if cursor.accept("("):
-            while not cursor.accept(")"):
-                fields.append(run(self.types.type_()))
-                if not cursor.at(")"):
-                    cursor.expect(",")
+            fields = [run(self.types.type_()) for _ in cursor.items(")")]
         return Constructor(name, fields, type_name, position)
 
     def _bare_expression(self) -> Step[Function]:
         """A text that is an expression: the parameters are its `free_var`s."""
-        function = Function(self.cursor.position, (), [])
+        function = Function(self.cursor.position, ())
         self.names.enter(function)
         function.body = yield self.sequence("")
         self.names.leave()

@@ -2,7 +2,7 @@
 The printer of TVM's Relay text format 0.0.5.
 
 Each operation becomes a binding `%1 = …;`, a `relay.let` a `let`, and what a function returns the
-expression at its end. Nested regions are driven by `cursor.run`, so that Python's stack does not
+expression at its end. Nested regions are driven by `steps.run`, so that Python's stack does not
 grow with them.
 """
 
@@ -112,11 +112,9 @@ class Printer:
     def module(self) -> str:
         """All of the module."""
         self.out.write('#[version = "0.0.5"]\n')
-        first = True
-        for op in self.module_.body.block.ops:
-            if not first:
+        for index, op in enumerate(self.module_.body.block.ops):
+            if index:
                 self.out.write("\n")
-            first = False
             match op:
                 case adt.TypeDefOp():
                     self._type_definition(op)
@@ -153,18 +151,14 @@ class Printer:
         attrs: Sequence[DictionaryAttr] = op.arg_attrs.data if op.arg_attrs else ()
         params = self._params(op.args, attrs)
         type_params = functional.type_params_of(op)
-        outputs = op.function_type.outputs.data
-        result = type_text(outputs[0]) if len(outputs) == 1 else self._tuple_type(outputs)
+        outputs = list(map(type_text, op.function_type.outputs))
+        result = outputs[0] if len(outputs) == 1 else _tuple(outputs)
         self.out.write(
             f"def {_global(op.sym_name.data)}{_type_params(type_params)}"
             f"({', '.join([*params, *self._attributes(attributes)])}) -> {result} {{\n"
         )
         run(self._block(op.body.block))
         self.out.write("}\n")
-
-    def _tuple_type(self, types: Sequence[Attribute]) -> str:
-        texts = ", ".join(map(type_text, types))
-        return f"({texts},)" if len(types) == 1 else f"({texts})"
 
     def _params(self, args: Sequence[SSAValue], attrs: Sequence[DictionaryAttr] = ()) -> list[str]:
         """Parameters, which get names."""

@@ -18,17 +18,15 @@ MOST_NESTED = 64
 """How deep lists in attributes, patterns, and objects of the metadata section may nest."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Expr:
     """An expression; `position` is where it begins in the text."""
 
-    __slots__ = ("position", "stated", "type")
-
-    def __init__(self, position: int):
-        self.position = position
-        self.type: Type | None = None
-        """What type inference found, where the importer needs it."""
-        self.stated: Attribute | None = None
-        """The type in the comment behind the expression, when the reader was asked to check it."""
+    position: int
+    type: Type | None = field(default=None, init=False)
+    """What type inference found, where the importer needs it."""
+    stated: Attribute | None = field(default=None, init=False)
+    """The type in the comment behind the expression, when the reader was asked to check it."""
 
     @property
     def operands(self) -> Sequence["Expr"]:
@@ -65,58 +63,46 @@ class AttrText:
 Attrs: TypeAlias = dict[str, AttrText]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Variable(Expr):
     """A parameter, a variable bound by `let`, `free_var` or a pattern."""
 
-    __slots__ = ("annotation", "attrs", "depth", "name", "pending", "used_within")
-
-    def __init__(self, position: int, name: str, annotation: Type | None, depth: int):
-        super().__init__(position)
-        self.name = name
-        self.annotation = annotation
-        self.depth = depth
-        """How many functions it is inside of."""
-        self.pending = False
-        """Whether its value is being read."""
-        self.used_within: int | None = None
-        """Where a function that is bound to this variable uses it, if one does."""
-        self.attrs: Attrs = {}
+    name: str
+    annotation: Type | None
+    depth: int
+    """How many functions it is inside of."""
+    attrs: Attrs = field(default_factory=dict[str, AttrText])
+    pending: bool = False
+    """Whether its value is being read."""
+    used_within: int | None = None
+    """Where a function that is bound to this variable uses it, if one does."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Constant(Expr):
     """A literal, or an entry `relay.Constant` of the metadata section."""
 
-    __slots__ = ("result_type", "value")
-
-    def __init__(self, position: int, value: Attribute, result_type: Attribute):
-        super().__init__(position)
-        self.value = value
-        self.result_type = result_type
+    value: Attribute
+    result_type: Attribute
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class NameRef(Expr):
     """A global function (`@f`), or an operator or constructor, as a value."""
 
-    __slots__ = ("is_global", "name")
-
-    def __init__(self, position: int, name: str, is_global: bool):
-        super().__init__(position)
-        self.name = name
-        self.is_global = is_global
+    name: str
+    is_global: bool
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Call(Expr):
     """A call of an operator, a constructor, a global function or a function value."""
 
-    __slots__ = ("args", "attrs", "callee", "meta_attrs")
-
-    def __init__(self, position: int, callee: Expr, args: list[Expr], attrs: Attrs):
-        super().__init__(position)
-        self.callee = callee
-        self.args = args
-        self.attrs = attrs
-        self.meta_attrs: MetaRef | None = None
-        """The entry of the metadata section that holds all attributes."""
+    callee: Expr
+    args: list[Expr]
+    attrs: Attrs
+    meta_attrs: MetaRef | None = None
+    """The entry of the metadata section that holds all attributes."""
 
     @property
     def operands(self) -> Sequence[Expr]:
@@ -125,45 +111,36 @@ class Call(Expr):
         return (self.callee, *self.args)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class TupleExpr(Expr):
     """A tuple."""
 
-    __slots__ = ("fields",)
-
-    def __init__(self, position: int, fields: list[Expr]):
-        super().__init__(position)
-        self.fields = fields
+    fields: list[Expr]
 
     @property
     def operands(self) -> Sequence[Expr]:
         return self.fields
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Projection(Expr):
     """A field of a tuple."""
 
-    __slots__ = ("index", "value")
-
-    def __init__(self, position: int, value: Expr, index: int):
-        super().__init__(position)
-        self.value = value
-        self.index = index
+    value: Expr
+    index: int
 
     @property
     def operands(self) -> Sequence[Expr]:
         return (self.value,)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class If(Expr):
     """A conditional."""
 
-    __slots__ = ("condition", "otherwise", "then")
-
-    def __init__(self, position: int, condition: Expr, then: Expr, otherwise: Expr):
-        super().__init__(position)
-        self.condition = condition
-        self.then = then
-        self.otherwise = otherwise
+    condition: Expr
+    then: Expr
+    otherwise: Expr
 
     @property
     def operands(self) -> Sequence[Expr]:
@@ -174,48 +151,33 @@ class If(Expr):
         return (self.then, self.otherwise)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Function(Expr):
     """A function literal, or the function of a definition."""
 
-    __slots__ = (
-        "attrs",
-        "body",
-        "captures",
-        "params",
-        "recursive",
-        "result",
-        "type_params",
-        "uses",
-    )
-
-    def __init__(self, position: int, type_params: tuple[str, ...], params: list[Variable]):
-        super().__init__(position)
-        self.type_params = type_params
-        self.params = params
-        self.attrs: Attrs = {}
-        self.result: Type | None = None
-        self.body: Expr = self
-        self.captures = False
-        """Whether it uses values from outside."""
-        self.uses = 0
-        """How often graph bindings are used whose value it is."""
-        self.recursive: Variable | None = None
-        """The variable that names it within its own body."""
+    type_params: tuple[str, ...]
+    params: list[Variable] = field(default_factory=list[Variable])
+    attrs: Attrs = field(default_factory=dict[str, AttrText])
+    result: Type | None = None
+    body: Expr = field(init=False)
+    captures: bool = False
+    """Whether it uses values from outside."""
+    uses: int = 0
+    """How often graph bindings are used whose value it is."""
+    recursive: Variable | None = None
+    """The variable that names it within its own body."""
 
     @property
     def bodies(self) -> Sequence[Expr]:
         return (self.body,)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Bindings(Expr):
     """`let` bindings one after the other, and the expression that may use them."""
 
-    __slots__ = ("bindings", "result")
-
-    def __init__(self, position: int, bindings: "list[tuple[Variable, Expr]]", result: Expr):
-        super().__init__(position)
-        self.bindings = bindings
-        self.result = result
+    bindings: list[tuple[Variable, Expr]]
+    result: Expr
 
     @property
     def operands(self) -> Sequence[Expr]:
@@ -235,18 +197,13 @@ class Pattern:
     fields: "tuple[Pattern, ...] | None" = None
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Match(Expr):
     """A case distinction by patterns."""
 
-    __slots__ = ("clauses", "complete", "data")
-
-    def __init__(
-        self, position: int, data: Expr, clauses: list[tuple[Pattern, Expr]], complete: bool
-    ):
-        super().__init__(position)
-        self.data = data
-        self.clauses = clauses
-        self.complete = complete
+    data: Expr
+    clauses: list[tuple[Pattern, Expr]]
+    complete: bool
 
     @property
     def operands(self) -> Sequence[Expr]:
@@ -257,15 +214,12 @@ class Match(Expr):
         return [body for _, body in self.clauses]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Reference(Expr):
     """`ref(v)`, `ref_read(r)` or `ref_write(r, v)`."""
 
-    __slots__ = ("args", "name")
-
-    def __init__(self, position: int, name: str, args: list[Expr]):
-        super().__init__(position)
-        self.name = name
-        self.args = args
+    name: str
+    args: list[Expr]
 
     @property
     def operands(self) -> Sequence[Expr]:

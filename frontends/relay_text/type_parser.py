@@ -29,14 +29,12 @@ class TypeParser:
         cursor = self.cursor
         names: list[str] = []
         if cursor.accept("["):
-            while not cursor.accept("]"):
+            for _ in cursor.items("]"):
                 position = cursor.position
                 name = cursor.take(Kind.NAME, "the name of a type parameter")
                 if name in names:
                     raise cursor.error(f"type parameter {name} is named twice", position)
                 names.append(name)
-                if not cursor.at("]"):
-                    cursor.expect(",")
         return tuple(names)
 
     def type_(self) -> Step[Type]:
@@ -77,12 +75,9 @@ class TypeParser:
 
     def _list(self, end: str) -> Step[list[Type]]:
         """Types separated by commas, up to `end`."""
-        cursor = self.cursor
         found: list[Type] = []
-        while not cursor.accept(end):
+        for _ in self.cursor.items(end):
             found.append((yield self.type_()))
-            if not cursor.at(end):
-                cursor.expect(",")
         return found
 
     def _function(self) -> Step[Type]:
@@ -109,11 +104,7 @@ class TypeParser:
         cursor = self.cursor
         cursor.expect("[")
         cursor.expect("(")
-        shape: list[int] = []
-        while not cursor.accept(")"):
-            shape.append(self._dimension())
-            if not cursor.at(")"):
-                cursor.expect(",")
+        shape = tuple(self._dimension() for _ in cursor.items(")"))
         cursor.expect(",")
         position = cursor.position
         name = cursor.take(Kind.NAME, "an element type")
@@ -121,31 +112,23 @@ class TypeParser:
         if element is None:
             raise cursor.error(f"found '{name}', expected an element type", position)
         cursor.expect("]")
-        return tensor_of(element, tuple(shape))
+        return tensor_of(element, shape)
 
     def _dimension(self) -> int:
         cursor = self.cursor
         if cursor.accept("?"):
             return DYNAMIC_INDEX
         if cursor.accept("meta"):
-            self._metadata_entry()
+            cursor.take_entry(_NUMBER)
             return DYNAMIC_INDEX
         return cursor.take_integer("a dimension: a number or '?'")
 
     def _from_metadata(self) -> Type:
         position = self.cursor.position
-        key = self._metadata_entry()
+        key, _ = self.cursor.take_entry(_NUMBER)
         if key != "IncompleteType":
             raise self.cursor.error(f"found meta[{key}], expected a type", position)
         return Unknown()
 
-    def _metadata_entry(self) -> str:
-        """What follows `meta`: the kind of the entry is returned, its number skipped."""
-        cursor = self.cursor
-        cursor.expect("[")
-        key = cursor.take(Kind.NAME, "the kind of an entry of the metadata section")
-        cursor.expect("]")
-        cursor.expect("[")
-        cursor.take_integer("the number of an entry")
-        cursor.expect("]")
-        return key
+
+_NUMBER = "the number of an entry"

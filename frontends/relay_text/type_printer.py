@@ -3,15 +3,7 @@
 import struct
 from math import isfinite, isnan, nan
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    AnyFloat,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    Signedness,
-    TensorType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, Signedness, TensorType, f16, f32, f64
 from xdsl.ir import Attribute
 
 from xrelay.analysis.facts.steps import Step, run
@@ -107,15 +99,17 @@ def scalar_text(value: Attribute, type_: TensorType[Attribute], *, six_digits: b
         return str(number) if width == 32 else f"{number}i{width}"
     if isinstance(element, AnyFloat) and isnan(number) and element.pack((nan,)) != value.data.data:
         return None  # Only one NaN has a name.
-    match element:
-        case Float16Type():
-            return _float_text(float(number), "f16", "<e", six_digits)
-        case Float32Type():
-            return _float_text(float(number), "f", "<f", six_digits)
-        case Float64Type():
-            return _float_text(float(number), "f64", "<d", six_digits)
-        case _:
-            return None
+    if element not in _FLOATS:
+        return None
+    return _float_text(float(number), *_FLOATS[element], six_digits)
+
+
+_FLOATS: dict[Attribute, tuple[str, str]] = {
+    f16: ("f16", "<e"),
+    f32: ("f", "<f"),
+    f64: ("f64", "<d"),
+}
+"""The suffixes of literals, and what `struct` calls their types."""
 
 
 def _float_text(number: float, suffix: str, code: str, six_digits: bool) -> str:

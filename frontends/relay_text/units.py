@@ -5,6 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    f64,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.dialects.core.functional import Instance
@@ -12,7 +22,15 @@ from xrelay.dialects.type_relations import tells
 from xrelay.frontends.relay_text.errors import RelayTextError
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.scopes import Scopes
-from xrelay.frontends.relay_text.syntax import Attrs, Expr, Function, Module, Variable
+from xrelay.frontends.relay_text.syntax import (
+    Attrs,
+    AttrValue,
+    Expr,
+    Function,
+    MetaRef,
+    Module,
+    Variable,
+)
 from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.types import Type, closed
 
@@ -41,16 +59,10 @@ class Unit:
 class Units:
     """The bodies that are being imported, and what is to be done, as a stack of tasks."""
 
-    def __init__(
-        self,
-        module: Module,
-        metadata: Metadata,
-        attributes: Callable[[Attrs], dict[str, Attribute]],
-    ):
+    def __init__(self, module: Module, metadata: Metadata):
         self.module = module
+        self.metadata = metadata
         self.source = metadata.source
-        self.attributes = attributes
-        """Makes the attributes of functions."""
         self.signatures: dict[str, Signature] = {}
         self.tasks: list[tuple[Callable[[Any], None], Any]] = []
         self.units: list[Unit] = []
@@ -74,10 +86,31 @@ class Units:
             for param in function.params
         ]
 
+    def attributes(self, attrs: Attrs) -> dict[str, Attribute]:
+        """The attributes of a function or a parameter."""
+        return {name: self.attribute(attr.value) for name, attr in attrs.items()}
+
+    def attribute(self, value: AttrValue) -> Attribute:
+        """The value of an attribute of a function: Relay's integers have 32 bits."""
+        match value:
+            case Attribute():
+                return value
+            case MetaRef():
+                return self.metadata.value(value)
+            case None:
+                return UnitAttr()
+            case bool() | int():
+                return IntegerAttr(int(value), i32 if -(2**31) <= value < 2**31 else i64)
+            case float():
+                return FloatAttr(value, f64)
+            case str():
+                return StringAttr(value)
+            case list():
+                return ArrayAttr(self.attribute(item) for item in value)
+
     def _open_unit(self, function: Function) -> None:
         block = Block(arg_types=self.param_types(function))
-        unit = Unit(function.body, block)
-        self.units.append(unit)
+        self.units.append(Unit(function.body, block))
         self._bind(function.params, block.args)
 
     def _bind(self, variables: Sequence[Variable], values: Sequence[SSAValue]) -> None:
@@ -91,17 +124,20 @@ class Units:
         known = self.units[-1].values
         return [known[expr] for expr in exprs]
 
-    def _emit(self, expr: Expr, op: Operation) -> SSAValue:
-        """Adds an operation where `expr` is computed; its result is the value of `expr`."""
+    def _add(self, expr: Expr, op: Operation) -> SSAValue:
+        """Adds an operation where `expr` is computed; its result."""
         unit = self.units[-1]
         unit.blocks[unit.scopes.of[expr]].add_op(op)
-        value = unit.values[expr] = op.results[0]
+        return op.results[0]
+
+    def _emit(self, expr: Expr, op: Operation) -> None:
+        """Adds an operation where `expr` is computed; its result is the value of `expr`."""
+        value = self.units[-1].values[expr] = self._add(expr, op)
         if expr.stated is not None and not tells(value.type, expr.stated):
             raise self.error(
                 expr.position,
                 f"the comment states type {written(expr.stated)}, found {written(value.type)}",
             )
-        return value
 
     def _closed(self, expr: Expr, end: Callable[[SSAValue], Operation]) -> list[Region]:
         """The regions of the bodies of an expression, ended with what they give."""

@@ -3,7 +3,7 @@
 from math import prod
 
 import numpy as np
-from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.conv import conv
 from xrelay.dialects.conv.windows import transposed_window_output
@@ -15,13 +15,6 @@ from xrelay.interpreters.numerics import convert, narrow, widen
 from xrelay.interpreters.tensor.layout import change_layout
 
 
-def sum_operands(op: conv.ConvolutionOp, args: PythonValues) -> tuple[DType, Array, Array]:
-    """The dtype of the result, and images and weight in the type that sums are computed in."""
-    dtype = args[0].dtype if op.out_dtype is None else dtype_of(op.out_dtype)
-    images, weight = (widen(convert(array, dtype)) for array in args)
-    return dtype, images, weight
-
-
 def canonical_operands(op: conv.ConvolutionOp, images: Array, weight: Array) -> tuple[Array, Array]:
     """Images and weight with their axes in the order that their meaning is described in."""
     image_layout, kernel_layout, _ = op.layouts
@@ -29,6 +22,16 @@ def canonical_operands(op: conv.ConvolutionOp, images: Array, weight: Array) -> 
         change_layout(images, image_layout, Layout.parse(op.IMAGE_LAYOUT, "data_layout")),
         change_layout(weight, kernel_layout, Layout.parse(op.KERNEL_LAYOUT, "kernel_layout")),
     )
+
+
+def _sum_operands(op: conv.ConvolutionOp, data: Array, weight: Array) -> tuple[DType, Array, Array]:
+    """
+    The dtype of the result, and images and weight, as `canonical_operands` has them, in the type
+    that sums are computed in.
+    """
+    dtype = data.dtype if op.out_dtype is None else dtype_of(op.out_dtype)
+    operands = (widen(convert(array, dtype)) for array in (data, weight))
+    return dtype, *canonical_operands(op, *operands)
 
 
 def in_out_layout(op: conv.ConvolutionOp, result: Array) -> Array:
@@ -66,16 +69,15 @@ def _convolve_image(image: Array, weight: Array, windows: Windows, groups: int) 
     return products.reshape(out_channels, *positions)
 
 
-def run_laid_out(op: conv.LaidOutConvolutionOp, args: PythonValues) -> PythonValues:
+def run_laid_out(op: conv.LaidOutConvolutionOp, *args: Array) -> Array:
     """The result of a convolution whose tensors have layouts."""
-    dtype, images, weight = sum_operands(op, args)
-    images, weight = canonical_operands(op, images, weight)
+    dtype, images, weight = _sum_operands(op, *args)
     weight = weight.reshape(op.filter_shape(weight.shape))
     groups = op.groups.value.data
     # The last block of channels may be padded.
     images = images[:, : groups * weight.shape[1]]
     result = convolve(images, weight, windows_of(op, weight), groups)
-    return (in_out_layout(op, narrow(result, dtype)),)
+    return in_out_layout(op, narrow(result, dtype))
 
 
 def _transposed_convolve(
@@ -94,22 +96,15 @@ def _transposed_convolve(
     before, after = windows.pads[: windows.axes], windows.pads[windows.axes :]
     padded = [sum(lengths) for lengths in zip(before, size, after, strict=True)]
     result = np.zeros((count, groups * group_channels, *padded), columns.dtype)
-    for tap in np.ndindex(*taps):
-        places = [
-            slice(i * gap, i * gap + (length - 1) * step + 1, step)
-            for i, gap, length, step in zip(
-                tap, windows.dilation, positions, windows.strides, strict=True
-            )
-        ]
-        result[(..., *places)] += columns[(slice(None), slice(None), *tap)]
+    for tap, place in zip(np.ndindex(*taps), windows.places(positions), strict=True):
+        result[(..., *place)] += columns[(slice(None), slice(None), *tap)]
     inside = [slice(start, start + length) for start, length in zip(before, size, strict=True)]
     return result[(..., *inside)]
 
 
-def run_transposed(op: conv.TransposedConvolutionOp, args: PythonValues) -> PythonValues:
+def run_transposed(op: conv.TransposedConvolutionOp, *args: Array) -> Array:
     """The result of a transposed convolution."""
-    dtype, images, weight = sum_operands(op, args)
-    images, weight = canonical_operands(op, images, weight)
+    dtype, images, weight = _sum_operands(op, *args)
     windows = windows_of(op, weight)
     size = transposed_window_output(
         images.shape[2:],
@@ -120,7 +115,7 @@ def run_transposed(op: conv.TransposedConvolutionOp, args: PythonValues) -> Pyth
         op.output_padding.get_values(),
     )
     result = _transposed_convolve(images, weight, windows, op.groups.value.data, size)
-    return (in_out_layout(op, narrow(result, dtype)),)
+    return in_out_layout(op, narrow(result, dtype))
 
 
 @register_impls

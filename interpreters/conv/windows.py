@@ -61,12 +61,14 @@ class Windows:
         For each position inside of a window, in row-major order, the elements [..., OH, OW] of
         `padded` images (originally of size `image`) that all windows have there.
         """
-        for tap in self.places(image):
-            yield padded[(..., *tap)]
+        for place in self.places(self.counts(image)):
+            yield padded[(..., *place)]
 
-    def places(self, image: Sequence[int]) -> Iterator[tuple[slice, ...]]:
-        """Where in padded images the elements that `taps` yields lie."""
-        counts = self.counts(image)
+    def places(self, counts: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+        """
+        Where in padded images windows, `counts` of them on each axis, have their elements: for each
+        position inside of a window, in row-major order.
+        """
         for tap in np.ndindex(*self.size):
             yield tuple(
                 slice(i * gap, i * gap + (count - 1) * step + 1, step)

@@ -12,7 +12,7 @@ from functools import cache
 from math import prod
 
 import numpy as np
-from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.conv import winograd
 from xrelay.dialects.conv.winograd import (
@@ -111,11 +111,6 @@ def transform(outputs: int, taps: int) -> Transform:
     return Transform(rows, np.array(result))
 
 
-def plain_sum(taps: int) -> Transform:
-    """An axis that is not transformed: an output is the sum over the taps."""
-    return Transform(np.eye(taps), np.ones((1, taps)))
-
-
 def axis_transforms(op: WinogradConvolutionOp) -> list[Transform]:
     """What is done along each spatial axis."""
     assert isinstance(
@@ -126,7 +121,8 @@ def axis_transforms(op: WinogradConvolutionOp) -> list[Transform]:
     outputs, taps = tile_outputs(op.tile_size), op.taps()
     if isinstance(op, ContribConv3DWinogradWithoutWeightTransformOp) and not op.with_depth:
         depth, *others = taps
-        return [plain_sum(depth), *(transform(outputs, each) for each in others)]
+        plain = Transform(np.eye(depth), np.ones((1, depth)))  # an output is the sum over the taps
+        return [plain, *(transform(outputs, each) for each in others)]
     return [transform(outputs, each) for each in taps]
 
 
@@ -179,7 +175,7 @@ def _convolve(
     return whole[(slice(None), slice(None), *(slice(n) for n in counts))]
 
 
-def _run(op: WinogradConvolutionOp, args: PythonValues) -> PythonValues:
+def _run(op: WinogradConvolutionOp, *args: Array) -> Array:
     dtype = args[0].dtype if op.out_dtype is None else dtype_of(op.out_dtype)
     data, weight = (widen(convert(array, dtype)) for array in args)
     canonical = Layout.parse(op.IMAGE_LAYOUT, "data_layout")
@@ -190,7 +186,7 @@ def _run(op: WinogradConvolutionOp, args: PythonValues) -> PythonValues:
         axis_transforms(op),
         op.pads,
     )
-    return (change_layout(narrow(result, dtype), canonical, results),)
+    return change_layout(narrow(result, dtype), canonical, results)
 
 
 def _transformed(weight: Array, tile_size: int, axes: range) -> Array:

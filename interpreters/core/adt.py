@@ -50,11 +50,9 @@ class AdtFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return ()
 
-    @impl(adt.ConstructOp)
-    def run_construct(
-        self, interpreter: Interpreter, op: adt.ConstructOp, args: PythonValues
-    ) -> PythonValues:
-        return (DataValue(adt.constructor_name(op.constructor), args),)
+    @meaning
+    def run_construct(self, op: adt.ConstructOp, *fields: Any) -> Any:
+        return DataValue(adt.constructor_name(op.constructor), fields)
 
     @meaning
     def run_constructor(self, op: adt.ConstructorOp) -> Any:

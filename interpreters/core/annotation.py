@@ -1,33 +1,17 @@
 """Annotations in NumPy: identities."""
 
-from typing import Any
-
 from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.core import annotation
-from xrelay.interpreters.base import meaning
+from xrelay.interpreters.base import identity
 
 
 @register_impls
 class AnnotationFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.core.annotation`."""
+    """One entry for each operator of `xrelay.dialects.core.annotation`."""
 
-    @meaning
-    def run_stop_fusion(self, op: annotation.StopFusionOp, data: Any) -> Any:
-        return data
-
-    @meaning
-    def run_cast_hint(self, op: annotation.CastHintOp, data: Any) -> Any:
-        return data
-
-    @meaning
-    def run_checkpoint(self, op: annotation.CheckpointOp, data: Any) -> Any:
-        return data
-
-    @meaning
-    def run_compiler_begin(self, op: annotation.CompilerBeginOp, data: Any) -> Any:
-        return data
-
-    @meaning
-    def run_compiler_end(self, op: annotation.CompilerEndOp, data: Any) -> Any:
-        return data
+    run_stop_fusion = identity(annotation.StopFusionOp)
+    run_cast_hint = identity(annotation.CastHintOp)
+    run_checkpoint = identity(annotation.CheckpointOp)
+    run_compiler_begin = identity(annotation.CompilerBeginOp)
+    run_compiler_end = identity(annotation.CompilerEndOp)

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
 from xrelay.dialects.core import functional
 from xrelay.dialects.core.functional import values_from_outside
-from xrelay.interpreters.base import meaning
+from xrelay.interpreters.base import identity
 
 
 @dataclass(eq=False)
@@ -22,13 +21,8 @@ class FunctionValue:
 class FunctionalFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.core.functional`."""
 
-    @meaning
-    def run_let(self, op: functional.LetOp, value: Any) -> Any:
-        return value
-
-    @meaning
-    def run_instantiate(self, op: functional.InstantiateOp, function: Any) -> Any:
-        return function
+    run_let = identity(functional.LetOp)
+    run_instantiate = identity(functional.InstantiateOp)
 
     @impl(functional.ClosureOp)
     def run_closure(

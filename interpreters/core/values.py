@@ -28,11 +28,9 @@ class CoreFunctions(InterpreterFunctions):
     def run_constant(self, op: core.ConstantOp) -> Array:
         return constant_array(op)
 
-    @impl(core.TupleOp)
-    def run_tuple(
-        self, interpreter: Interpreter, op: core.TupleOp, args: PythonValues
-    ) -> PythonValues:
-        return (args,)
+    @meaning
+    def run_tuple(self, op: core.TupleOp, *fields: Any) -> Any:
+        return fields
 
     @meaning
     def run_tuple_get_item(self, op: core.TupleGetItemOp, tuple_value: Sequence[Array]) -> Any:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 
 from xrelay.dialects.image.resize import CUBIC, NEAREST
-from xrelay.interpreters.arrays import Array, DType
+from xrelay.interpreters.arrays import Array, DType, along
 from xrelay.interpreters.numerics import convert, is_float, quiet, wide_dtype
 
 Tap: TypeAlias = tuple[Array, Array | None]
@@ -102,12 +102,11 @@ def clamped(indices: Array, length: int) -> Array:
 def resized(image: Array, axes: Sequence[int], axis_taps: Sequence[Sequence[Tap]]) -> Array:
     """`image` with other elements along some axes, the last one first."""
     for axis, choices in reversed(list(zip(axes, axis_taps, strict=True))):
-        shape = [-1 if d == axis else 1 for d in range(image.ndim)]
         total: Array | None = None
         for indices, weights in choices:
             part = image.take(clamped(indices, image.shape[axis]), axis)
             if weights is not None:
-                part = part * weights.astype(image.dtype).reshape(shape)
+                part = part * along(weights.astype(image.dtype), axis, image.ndim)
             total = part if total is None else total + part
         assert total is not None
         image = total

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.interpreter import InterpreterFunctions, register_impls
 
-from xrelay.dialects.conv.windows import expand_padding, positive_pair, window_output
+from xrelay.dialects.conv.windows import expand_padding, positive_pair
 from xrelay.dialects.image import resize as image
 from xrelay.dialects.image.resize import CROPPING, LINEAR, NEAREST, Coordinates
 from xrelay.interpreters.arrays import Array, along, dtype_of
-from xrelay.interpreters.base import meaning
+from xrelay.interpreters.base import by, meaning
+from xrelay.interpreters.conv.windows import Windows
 from xrelay.interpreters.image.interpolation import blend_dtype, clamped, resized, taps
-from xrelay.interpreters.numerics import convert, lowest, narrow, quiet, widen
+from xrelay.interpreters.numerics import convert, lowest, narrow, widen
 
 
 def _at(coordinates: Coordinates, count: int) -> Array:
@@ -37,21 +38,38 @@ def _extrapolated(
     return np.where(outside, convert(np.asarray(value), result.dtype), result)
 
 
+def _resize(op: image.ResizeOp, data: Array) -> Array:
+    spatial, size = op.axes[2:], op.size.get_values()
+    lengths = [data.shape[axis] for axis in spatial]
+    places = [_at(each, count) for each, count in zip(op.coordinates(lengths), size, strict=True)]
+    choices = [
+        taps(
+            c,
+            length,
+            op.method.data,
+            rounding=op.rounding,
+            alpha=op.cubic_alpha.value.data,
+            exclude=op.cubic_exclude.value.data != 0,
+        )
+        for c, length in zip(places, lengths, strict=True)
+    ]
+    dtype = data.dtype if op.out_dtype is None else dtype_of(op.out_dtype)
+    moves = op.method.data == NEAREST and dtype == data.dtype
+    wide = data if moves else data.astype(blend_dtype(data.dtype))
+    wide = resized(wide, spatial, choices)
+    if op.coordinate_transformation_mode.data == CROPPING:
+        outside = op.extrapolation_value.value.data
+        wide = _extrapolated(wide, spatial, places, lengths, outside)
+    return np.ascontiguousarray(convert(wide, dtype))
+
+
 @register_impls
 class ImageFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.image.resize`."""
 
-    @meaning
-    def run_resize1d(self, op: image.Resize1DOp, data: Array) -> Array:
-        return _resize(op, data)
-
-    @meaning
-    def run_resize2d(self, op: image.Resize2DOp, data: Array) -> Array:
-        return _resize(op, data)
-
-    @meaning
-    def run_resize3d(self, op: image.Resize3DOp, data: Array) -> Array:
-        return _resize(op, data)
+    run_resize1d = by(image.Resize1DOp, _resize)
+    run_resize2d = by(image.Resize2DOp, _resize)
+    run_resize3d = by(image.Resize3DOp, _resize)
 
     @meaning
     def run_crop_and_resize(
@@ -92,52 +110,19 @@ class ImageFunctions(InterpreterFunctions):
         dtype = args[0].dtype if op.out_dtype is None else dtype_of(op.out_dtype)
         data = widen(convert(args[0], dtype)).transpose(op.data_axes)
         weight = widen(convert(args[1], dtype)).transpose(op.weight_axes)
-        strides, steps = (
+        windows = Windows(
+            weight.shape[1:],
             positive_pair(op.strides, "strides"),
             positive_pair(op.dilations, "dilations"),
+            expand_padding(op.padding.get_values()),
         )
-        pads = expand_padding(op.padding.get_values())
-        rows, columns = window_output(data.shape[2:], weight.shape[1:], strides, steps, pads)
-        top, left, bottom, right = pads
-        padded = np.pad(data, ((0, 0), (0, 0), (top, bottom), (left, right)))
-        result = np.full((*data.shape[:2], rows, columns), lowest(dtype), data.dtype)
-        for i, j in np.ndindex(*weight.shape[1:]):
-            y, x = i * steps[0], j * steps[1]
-            tap = padded[
-                ...,
-                y : y + (rows - 1) * strides[0] + 1 : strides[0],
-                x : x + (columns - 1) * strides[1] + 1 : strides[1],
-            ]
+        size, padded = data.shape[2:], windows.pad(data, 0)
+        result = np.full((*data.shape[:2], *windows.counts(size)), lowest(dtype), data.dtype)
+        for (i, j), tap in zip(np.ndindex(*windows.size), windows.taps(padded, size), strict=True):
             # Sums of 8-bit integers and the like wrap around before they are compared.
             total = widen(narrow(tap + weight[:, i, j, None, None], dtype))
             np.maximum(result, total, out=result)
         return narrow(result, dtype).transpose(np.argsort(op.data_axes))
-
-
-@quiet
-def _resize(op: image.ResizeOp, data: Array) -> Array:
-    spatial, size = op.axes[2:], op.size.get_values()
-    lengths = [data.shape[axis] for axis in spatial]
-    places = [_at(each, count) for each, count in zip(op.coordinates(lengths), size, strict=True)]
-    choices = [
-        taps(
-            c,
-            length,
-            op.method.data,
-            rounding=op.rounding,
-            alpha=op.cubic_alpha.value.data,
-            exclude=op.cubic_exclude.value.data != 0,
-        )
-        for c, length in zip(places, lengths, strict=True)
-    ]
-    dtype = data.dtype if op.out_dtype is None else dtype_of(op.out_dtype)
-    moves = op.method.data == NEAREST and dtype == data.dtype
-    wide = data if moves else data.astype(blend_dtype(data.dtype))
-    wide = resized(wide, spatial, choices)
-    if op.coordinate_transformation_mode.data == CROPPING:
-        outside = op.extrapolation_value.value.data
-        wide = _extrapolated(wide, spatial, places, lengths, outside)
-    return np.ascontiguousarray(convert(wide, dtype))
 
 
 def _crop_coordinates(start: float, end: float, length: int, target: int) -> Array:

@@ -1,14 +1,14 @@
 """Correlation of images and deformable convolution in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.nn import correlation
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.base import meaning
 from xrelay.interpreters.conv.conv import canonical_operands, in_out_layout
-from xrelay.interpreters.numerics import convert, narrow, quiet, wide_dtype, widen
+from xrelay.interpreters.numerics import convert, narrow, wide_dtype, widen
 from xrelay.interpreters.tensor.layout import change_layout
 
 
@@ -44,11 +44,8 @@ def _sampled(images: Array, rows: Array, columns: Array) -> Array:
 class CorrelationFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.nn.correlation`."""
 
-    @impl(correlation.CorrelationOp)
-    @quiet
-    def run_correlation(
-        self, interpreter: Interpreter, op: correlation.CorrelationOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_correlation(self, op: correlation.CorrelationOp, *args: Array) -> Array:
         top, left, bottom, right = op.pads
         border = [(0, 0), (0, 0), (top, bottom), (left, right)]
         first, second = (np.pad(widen(array), border) for array in args)
@@ -71,7 +68,7 @@ class CorrelationFunctions(InterpreterFunctions):
                 parts = a * b if op.is_multiply.value.data else np.abs(a - b)
                 result[:, q] += parts.sum(axis=1)
         count = max(kernel**2 * channels, 1)
-        return (narrow(result / first.dtype.type(count), args[0].dtype),)
+        return narrow(result / first.dtype.type(count), args[0].dtype)
 
     @meaning
     def run_deformable_conv2d(self, op: correlation.DeformableConv2DOp, *args: Array) -> Array:

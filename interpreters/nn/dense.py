@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 from xrelay.dialects.nn import dense
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.interpreters.arrays import Array, dtype_of
-from xrelay.interpreters.base import meaning
+from xrelay.interpreters.base import by, meaning
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 
 
@@ -43,10 +43,5 @@ class DenseFunctions(InterpreterFunctions):
         columns = weight.transpose(1, 0, 2).reshape(depth, blocks * lanes)
         return product(data, columns, op.out_dtype)
 
-    @meaning
-    def run_matmul(self, op: dense.MatmulOp, *args: Array) -> Array:
-        return _matrix_product(op, *args)
-
-    @meaning
-    def run_batch_matmul(self, op: dense.BatchMatmulOp, *args: Array) -> Array:
-        return _matrix_product(op, *args)
+    run_matmul = by(dense.MatmulOp, _matrix_product)
+    run_batch_matmul = by(dense.BatchMatmulOp, _matrix_product)

@@ -1,38 +1,32 @@
 """Loss functions in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.nn import loss
-from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.arrays import Array, DType
 from xrelay.interpreters.base import meaning
-from xrelay.interpreters.numerics import narrow, quiet, widen
+from xrelay.interpreters.numerics import narrow, widen
 
 
-def _mean_of_examples(products: Array, args: PythonValues) -> PythonValues:
+def _mean_of_examples(products: Array, dtype: DType) -> Array:
     count = products.dtype.type(products.shape[0])
-    return (narrow(-np.sum(products, dtype=products.dtype) / count, args[0].dtype),)
+    return narrow(-np.sum(products, dtype=products.dtype) / count, dtype)
 
 
 @register_impls
 class LossFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.nn.loss`."""
 
-    @impl(loss.CrossEntropyOp)
-    @quiet
-    def run_cross_entropy(
-        self, interpreter: Interpreter, op: loss.CrossEntropyOp, args: PythonValues
-    ) -> PythonValues:
-        x, y = map(widen, args)
-        return _mean_of_examples(np.log(x) * y, args)
+    @meaning
+    def run_cross_entropy(self, op: loss.CrossEntropyOp, x: Array, y: Array) -> Array:
+        return _mean_of_examples(np.log(widen(x)) * widen(y), x.dtype)
 
-    @impl(loss.CrossEntropyWithLogitsOp)
-    @quiet
+    @meaning
     def run_cross_entropy_with_logits(
-        self, interpreter: Interpreter, op: loss.CrossEntropyWithLogitsOp, args: PythonValues
-    ) -> PythonValues:
-        x, y = map(widen, args)
-        return _mean_of_examples(x * y, args)
+        self, op: loss.CrossEntropyWithLogitsOp, x: Array, y: Array
+    ) -> Array:
+        return _mean_of_examples(widen(x) * widen(y), x.dtype)
 
     @meaning
     def run_nll_loss(self, op: loss.NllLossOp, *args: Array) -> Array:

@@ -6,14 +6,9 @@ import numpy as np
 from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.nn import norm
-from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.base import meaning
+from xrelay.interpreters.arrays import Array, along
+from xrelay.interpreters.base import by, meaning
 from xrelay.interpreters.numerics import narrow, widen
-
-
-def _along(axis: int, values: Array, rank: int) -> Array:
-    """`values` [C] shaped to broadcast along `axis` of a tensor of `rank` dimensions."""
-    return values.reshape([-1 if d == axis else 1 for d in range(rank)])
 
 
 def _below_largest(x: Array, axis: int) -> Array:
@@ -33,7 +28,7 @@ def _standardized(
     variance = np.square(centered).sum(axes, keepdims=True) / count
     result = centered / np.sqrt(variance + data.dtype.type(op.epsilon.value.data))
     result = result.reshape(args[0].shape)
-    gamma, beta = (_along(op.channel_axis, widen(values), result.ndim) for values in args[1:])
+    gamma, beta = (along(widen(values), op.channel_axis, result.ndim) for values in args[1:])
     if op.scale.value.data:
         result = result * gamma
     if op.center.value.data:
@@ -41,7 +36,8 @@ def _standardized(
     return narrow(result, args[0].dtype)
 
 
-def _softmax(data: Array, axis: int) -> Array:
+def _softmax(op: norm.SoftmaxFamilyOp, data: Array) -> Array:
+    axis = op.normalized_axis
     powers = np.exp(_below_largest(widen(data), axis))
     return narrow(powers / powers.sum(axis, keepdims=True), data.dtype)
 
@@ -53,19 +49,19 @@ class NormFunctions(InterpreterFunctions):
     @meaning
     def run_bias_add(self, op: norm.BiasAddOp, *args: Array) -> Array:
         data, bias = map(widen, args)
-        return narrow(data + _along(op.channel_axis, bias, data.ndim), args[0].dtype)
+        return narrow(data + along(bias, op.channel_axis, data.ndim), args[0].dtype)
 
     @meaning
     def run_prelu(self, op: norm.PReluOp, *args: Array) -> Array:
         data, alpha = map(widen, args)
-        scaled = data * _along(op.channel_axis, alpha, data.ndim)
+        scaled = data * along(alpha, op.channel_axis, data.ndim)
         return narrow(np.where(data > 0, data, scaled), args[0].dtype)
 
     @meaning
     def run_batch_norm(self, op: norm.BatchNormOp, *args: Array) -> tuple[Array, ...]:
         data = widen(args[0])
         gamma, beta, mean, variance = (
-            _along(op.channel_axis, widen(values), data.ndim) for values in args[1:]
+            along(widen(values), op.channel_axis, data.ndim) for values in args[1:]
         )
         epsilon = data.dtype.type(op.epsilon.value.data)
         # One factor: a quotient can overflow where its product with gamma does not.
@@ -100,16 +96,11 @@ class NormFunctions(InterpreterFunctions):
         squares = (data * data).sum(axis, keepdims=True) / data.dtype.type(max(data.shape[axis], 1))
         result = data / np.sqrt(squares + data.dtype.type(op.epsilon.value.data))
         if op.scale.value.data:
-            result = result * _along(axis, widen(args[1]), data.ndim)
+            result = result * along(widen(args[1]), axis, data.ndim)
         return narrow(result, args[0].dtype)
 
-    @meaning
-    def run_softmax(self, op: norm.SoftmaxOp, data: Array) -> Array:
-        return _softmax(data, op.normalized_axis)
-
-    @meaning
-    def run_fast_softmax(self, op: norm.FastSoftmaxOp, data: Array) -> Array:
-        return _softmax(data, op.normalized_axis)
+    run_softmax = by(norm.SoftmaxOp, _softmax)
+    run_fast_softmax = by(norm.FastSoftmaxOp, _softmax)
 
     @meaning
     def run_log_softmax(self, op: norm.LogSoftmaxOp, data: Array) -> Array:

@@ -6,7 +6,7 @@ from xdsl.ir import Block
 
 from xrelay.dialects.nn import upsampling
 from xrelay.dialects.tensor.layout import Layout
-from xrelay.interpreters.arrays import Array, type_of
+from xrelay.interpreters.arrays import Array, along, type_of
 from xrelay.interpreters.base import by
 from xrelay.interpreters.numerics import convert, is_float, quiet
 from xrelay.interpreters.tensor.layout import change_layout
@@ -26,23 +26,22 @@ def _resized(op: upsampling.UpsamplingFamilyOp, data: Array, axis: int, new: int
     places = np.clip(numerators, 0, (old - 1) * divisor)
     first = places // divisor
     second = np.minimum(first + 1, old - 1)
-    shape = [-1 if i == axis else 1 for i in range(data.ndim)]
-    part = ((places - first * divisor).astype(data.dtype) / data.dtype.type(divisor)).reshape(shape)
+    parts = (places - first * divisor).astype(data.dtype) / data.dtype.type(divisor)
+    part = along(parts, axis, data.ndim)
     low, high = data.take(first, axis), data.take(second, axis)
     return low * (1 - part) + high * part
 
 
-def _upsampled(op: upsampling.UpsamplingFamilyOp, args: PythonValues) -> PythonValues:
+def _upsampled(op: upsampling.UpsamplingFamilyOp, x: Array) -> Array:
     canonical = Layout.parse(op.IMAGE_LAYOUT, "layout")
-    data = change_layout(args[0], op.data_layout, canonical)
-    dtype = data.dtype
+    data, dtype = change_layout(x, op.data_layout, canonical), x.dtype
     if op.interpolates and dtype != np.float64:
         data = data.astype(np.float32)
     # From the last axis on, as the kernels interpolate.
     for axis, scale in reversed(tuple(enumerate(op.scales.values(), 2))):
         data = _resized(op, data, axis, round(data.shape[axis] * scale))
     result = convert(data, dtype) if not is_float(dtype) else data.astype(dtype, copy=False)
-    return (change_layout(result, canonical, op.data_layout),)
+    return change_layout(result, canonical, op.data_layout)
 
 
 @register_impls
@@ -55,7 +54,7 @@ class UpsamplingFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: upsampling.UpsamplingOp, args: PythonValues
     ) -> PythonValues:
         if not op.is_cubic:
-            return _upsampled(op, args)
+            return (_upsampled(op, *args),)
         canonical = Layout.parse(op.IMAGE_LAYOUT, "layout")
         image = change_layout(args[0], op.data_layout, canonical)
         lengths = zip(image.shape[2:], op.scales.values(), strict=True)

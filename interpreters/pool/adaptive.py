@@ -1,7 +1,7 @@
 """Pooling into a stated number of windows, in NumPy: one axis after the other."""
 
 import numpy as np
-from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.pool import adaptive as adaptive_pool
 from xrelay.dialects.pool.adaptive import AdaptivePoolOp, adaptive_windows
@@ -30,23 +30,23 @@ def _counts(op: AdaptivePoolOp, data: Array) -> tuple[int, ...]:
     return tuple(op.output_size.get_values()) or data.shape[2:]
 
 
-def _largest(op: AdaptivePoolOp, args: PythonValues) -> PythonValues:
-    data = images(op, args[0])
+def _largest(op: AdaptivePoolOp, x: Array) -> Array:
+    data = images(op, x)
     if 0 in _counts(op, data):
-        return (args[0],)
-    return (as_stated(op, _reduced(op, data, np.maximum, lowest(data.dtype))),)
+        return x
+    return as_stated(op, _reduced(op, data, np.maximum, lowest(data.dtype)))
 
 
-def _mean(op: AdaptivePoolOp, args: PythonValues) -> PythonValues:
-    data = images(op, args[0])
+def _mean(op: AdaptivePoolOp, x: Array) -> Array:
+    data = images(op, x)
     if 0 in _counts(op, data):
-        return (args[0],)
+        return x
     total = _reduced(op, data.astype(sum_dtype(data.dtype)), np.add, 0)
     count: Array = np.ones((), np.int64)
     for length, windows in zip(data.shape[2:], _counts(op, data), strict=True):
         sizes = [stop - start for start, stop in adaptive_windows(length, windows)]
         count = np.multiply.outer(count, np.array(sizes, np.int64))
-    return (as_stated(op, mean_of(total, count, data.dtype)),)
+    return as_stated(op, mean_of(total, count, data.dtype))
 
 
 @register_impls

@@ -3,10 +3,11 @@
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.pool import pool
 from xrelay.dialects.pool.adaptive import AdaptivePoolOp
+from xrelay.dialects.pool.gradient import Pool2DGradOp
 from xrelay.dialects.pool.pool import AvgPoolOp, GlobalPool2DOp, PoolOp
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, DType
@@ -15,7 +16,7 @@ from xrelay.interpreters.conv.windows import Windows
 from xrelay.interpreters.numerics import is_float, lowest, narrow, wide_dtype
 from xrelay.interpreters.tensor.layout import change_layout
 
-LaidOutOp: TypeAlias = PoolOp | GlobalPool2DOp | AdaptivePoolOp
+LaidOutOp: TypeAlias = PoolOp | GlobalPool2DOp | AdaptivePoolOp | Pool2DGradOp
 
 
 def images(op: LaidOutOp, data: Array) -> Array:
@@ -28,23 +29,23 @@ def as_stated(op: LaidOutOp, result: Array) -> Array:
     return change_layout(result, Layout.parse(op.IMAGE_LAYOUT, "layout"), op.data_layout)
 
 
-def windows_of(op: PoolOp) -> Windows:
+def windows_of(op: PoolOp | Pool2DGradOp) -> Windows:
     """The windows of a pool."""
     return Windows(*op.window_numbers(), op.pads, bool(op.ceil_mode.value.data))
 
 
-def _max_pool(op: PoolOp, args: PythonValues) -> PythonValues:
-    data, windows = images(op, args[0]), windows_of(op)
+def _max_pool(op: PoolOp, x: Array) -> Array:
+    data, windows = images(op, x), windows_of(op)
     image, smallest = windows.image(data), lowest(data.dtype)
     shape = (*data.shape[: data.ndim - windows.axes], *windows.counts(image))
     result = np.full(shape, smallest, data.dtype)
     for tap in windows.taps(windows.pad(data, smallest), image):
         np.maximum(result, tap, out=result)
-    return (as_stated(op, result),)
+    return as_stated(op, result)
 
 
-def _avg_pool(op: AvgPoolOp, args: PythonValues) -> PythonValues:
-    data, windows = images(op, args[0]), windows_of(op)
+def _avg_pool(op: AvgPoolOp, x: Array) -> Array:
+    data, windows = images(op, x), windows_of(op)
     image = windows.image(data)
     padded = windows.pad(data.astype(sum_dtype(data.dtype), copy=False), 0)
     shape = (*data.shape[: data.ndim - windows.axes], *windows.counts(image))
@@ -52,7 +53,7 @@ def _avg_pool(op: AvgPoolOp, args: PythonValues) -> PythonValues:
     for tap in windows.taps(padded, image):
         total += tap
     count = windows.inside(image, include_pads=bool(op.count_include_pad.value.data))
-    return (as_stated(op, mean_of(total, count, data.dtype)),)
+    return as_stated(op, mean_of(total, count, data.dtype))
 
 
 def sum_dtype(dtype: DType) -> DType:

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.qnn import arithmetic as qnn
 from xrelay.dialects.qnn.parameters import fixed_point
 from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.base import Implementation, meaning, require_defined
-from xrelay.interpreters.numerics import quiet
+from xrelay.interpreters.base import Implementation, by, meaning, require_defined
 from xrelay.interpreters.qnn.parameters import (
     along,
     clamped,
@@ -27,20 +26,13 @@ _OpT = TypeVar("_OpT", bound=qnn.QnnUnaryOp)
 
 
 def _unary(op_type: type[_OpT], function: Callable[[Array], Array]) -> Implementation[_OpT]:
-    @impl(op_type)
-    @quiet
-    def run(
-        functions: InterpreterFunctions,
-        interpreter: Interpreter,
-        op: _OpT,
-        args: PythonValues,
-    ) -> PythonValues:
+    def run(op: qnn.QnnUnaryOp, *args: Array) -> Array:
         data, scale, zero_point, new_scale, new_zero_point = args
         x = dequantized(data, scale, zero_point).astype(np.float64)
         result = np.asarray(function(x)).astype(np.float32)
-        return (quantized(result, new_scale, new_zero_point, data.dtype),)
+        return quantized(result, new_scale, new_zero_point, data.dtype)
 
-    return run
+    return by(op_type, run)
 
 
 def _hardswish(x: Array) -> Array:

@@ -2,15 +2,14 @@
 
 import numpy as np
 
+from xrelay.interpreters import arrays
 from xrelay.interpreters.arrays import Array, DType
 from xrelay.interpreters.numerics import convert, quiet
 
 
 def along(values: Array, axis: int, rank: int) -> Array:
     """A parameter, shaped to broadcast along `axis` of a tensor of `rank` dimensions."""
-    if values.size == 1:
-        return values.reshape(())
-    return values.reshape([-1 if d == axis else 1 for d in range(rank)])
+    return values.reshape(()) if values.size == 1 else arrays.along(values, axis, rank)
 
 
 def clamped(values: Array, dtype: DType) -> Array:

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.sparse import products as sparse
 from xrelay.interpreters.arrays import Array
@@ -17,7 +17,7 @@ def _row_limits(indptr: Array, count: int) -> list[tuple[int, int]]:
     return [(start, max(start, stop)) for start, stop in pairwise(places)]
 
 
-def _dense(data: Array, indices: Array, indptr: Array, columns: int) -> Array:
+def _dense(columns: int, data: Array, indices: Array, indptr: Array) -> Array:
     """A sparse matrix with `columns` columns, in the type in which operators compute."""
     height, width = (*data.shape[1:], 1, 1)[:2]
     blocks = widen(data).reshape(len(data), height, width)
@@ -29,11 +29,10 @@ def _dense(data: Array, indices: Array, indptr: Array, columns: int) -> Array:
     return result.transpose(0, 2, 1, 3).reshape(len(limits) * height, columns)
 
 
-def _product(op: sparse.SparseProductOp, args: PythonValues) -> PythonValues:
-    dense = widen(args[0])
-    matrix = _dense(args[1], args[2], args[3], dense.shape[1])
-    product = np.matmul(dense, matrix.T)
-    return (narrow(product.T if op.sparse_lhs.value.data else product, args[0].dtype),)
+def _product(op: sparse.SparseProductOp, dense_data: Array, *sparse_matrix: Array) -> Array:
+    dense = widen(dense_data)
+    product = np.matmul(dense, _dense(dense.shape[1], *sparse_matrix).T)
+    return narrow(product.T if op.sparse_lhs.value.data else product, dense_data.dtype)
 
 
 @register_impls
@@ -45,30 +44,19 @@ class SparseFunctions(InterpreterFunctions):
 
     @meaning
     def run_sparse_conv2d(
-        self,
-        op: sparse.SparseConv2DOp,
-        dense_data: Array,
-        sparse_data: Array,
-        sparse_indices: Array,
-        sparse_indptr: Array,
+        self, op: sparse.SparseConv2DOp, dense_data: Array, *sparse_matrix: Array
     ) -> Array:
         pixels = np.moveaxis(widen(dense_data), op.channel_axis, -1)
-        matrix = _dense(sparse_data, sparse_indices, sparse_indptr, pixels.shape[-1])
+        matrix = _dense(pixels.shape[-1], *sparse_matrix)
         result = np.moveaxis(np.matmul(pixels, matrix.T), -1, op.channel_axis)
         return narrow(result, dense_data.dtype)
 
     @meaning
     def run_sparse_add(
-        self,
-        op: sparse.SparseAddOp,
-        dense_data: Array,
-        sparse_data: Array,
-        sparse_indices: Array,
-        sparse_indptr: Array,
+        self, op: sparse.SparseAddOp, dense_data: Array, *sparse_matrix: Array
     ) -> Array:
         dense = widen(dense_data)
-        matrix = _dense(sparse_data, sparse_indices, sparse_indptr, dense.shape[1])
-        return narrow(dense + matrix, dense_data.dtype)
+        return narrow(dense + _dense(dense.shape[1], *sparse_matrix), dense_data.dtype)
 
     @meaning
     def run_sparse_transpose(

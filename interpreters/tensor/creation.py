@@ -5,20 +5,9 @@ from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor import creation
-from xrelay.interpreters.arrays import Array, DType, counting, dtype_of
+from xrelay.interpreters.arrays import Array, along, counting, dtype_of
 from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import convert, narrow, widen
-
-
-def one_hot(
-    indices: Array, on: Array, off: Array, depth: int, axis: int, dtype: DType | None
-) -> Array:
-    """The meaning of `relay.one_hot`."""
-    dtype = on.dtype if dtype is None else dtype
-    axis = normalize_axis(axis, indices.ndim + 1)
-    places = counting(depth).reshape([-1 if d == axis else 1 for d in range(indices.ndim + 1)])
-    hot = np.expand_dims(indices, axis) == places
-    return np.where(hot, convert(on, dtype), convert(off, dtype))
 
 
 @register_impls
@@ -46,10 +35,12 @@ class CreationFunctions(InterpreterFunctions):
         return convert(narrow(numbers, start.dtype), dtype_of(op.dtype))
 
     @meaning
-    def run_one_hot(self, op: creation.OneHotOp, *args: Array) -> Array:
-        dtype = None if op.dtype is None else dtype_of(op.dtype)
-        indices, on, off = args
-        return one_hot(indices, on, off, op.depth.value.data, op.axis.value.data, dtype)
+    def run_one_hot(self, op: creation.OneHotOp, indices: Array, on: Array, off: Array) -> Array:
+        dtype = on.dtype if op.dtype is None else dtype_of(op.dtype)
+        rank = indices.ndim + 1
+        axis = normalize_axis(op.axis.value.data, rank)
+        hot = np.expand_dims(indices, axis) == along(counting(op.depth.value.data), axis, rank)
+        return np.where(hot, convert(on, dtype), convert(off, dtype))
 
     @meaning
     def run_zeros_like(self, op: creation.ZerosLikeOp, data: Array) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.tensor import indexing
-from xrelay.interpreters.arrays import Array, counting
+from xrelay.interpreters.arrays import Array, along, counting
 from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 
@@ -45,29 +45,7 @@ def _gather_nd(data: Array, indices: Array, batch: int) -> Array:
 
 def _batch_grid(shape: tuple[int, ...] | list[int], batch: int) -> tuple[Array, ...]:
     """For each of the first `batch` axes of `shape`, its positions, broadcastable to `shape`."""
-    return tuple(
-        np.arange(shape[axis]).reshape([-1 if d == axis else 1 for d in range(len(shape))])
-        for axis in range(batch)
-    )
-
-
-def _gather(data: Array, indices: Array, axis: int) -> Array:
-    if 0 in indices.shape:
-        return np.empty(indices.shape, data.dtype)
-    grid: list[Array] = list(np.ogrid[tuple(slice(dim) for dim in indices.shape)])
-    grid[axis] = positions_on_axis(indices, data.shape[axis], "clip")
-    return data[tuple(grid)]
-
-
-def _adv_index(data: Array, indices: Sequence[Array]) -> Array:
-    shape = (*np.broadcast_shapes(*(i.shape for i in indices)), *data.shape[len(indices) :])
-    if 0 in shape:
-        return np.empty(shape, data.dtype)
-    return data[
-        tuple(
-            positions_on_axis(i, dim, "clip") for i, dim in zip(indices, data.shape, strict=False)
-        )
-    ]
+    return tuple(along(np.arange(shape[axis]), axis, len(shape)) for axis in range(batch))
 
 
 def from_the_end(indices: Array, length: int) -> tuple[Array, Array]:
@@ -108,47 +86,27 @@ def _scatter_elements(op: indexing.ElementScatterOp, args: PythonValues, mode: s
     return scatter(data, grid, inside, updates, mode)
 
 
-def sparse_to_dense(shape: Sequence[int], indices: Array, values: Array, default: Array) -> Array:
-    """The meaning of `relay.sparse_to_dense`."""
-    result = np.full(shape, convert(default, values.dtype), values.dtype)
-    count = indices.shape[0] if indices.ndim else 1
-    rows = indices.reshape(count, len(shape))
-    values = np.broadcast_to(values, (len(rows),))
-    for row, value in zip(rows.tolist(), values, strict=True):
-        if all(0 <= i < dim for i, dim in zip(row, shape, strict=True)):
-            result[tuple(row)] = value
-    return result
-
-
-def _strided_set(data: Array, v: Array, begin: Array, end: Array, strides: Array) -> Array:
-    result = np.array(data)
-    grid: list[Array] = []
-    source: list[Array] = []
-    for axis, dim in enumerate(data.shape):
-        taken = counting(dim)
-        first, last, step = (
-            int(numbers[axis]) if axis < len(numbers) else None for numbers in (begin, end, strides)
-        )
-        taken = taken[:0] if step == 0 else taken[first:last:step]
-        grid.append(taken)
-        source.append(np.minimum(counting(len(taken)), v.shape[axis] - 1))
-    if v.size:
-        result[np.ix_(*grid)] = v[np.ix_(*source)]
-    return result
-
-
 @register_impls
 class IndexingFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.tensor.indexing`."""
 
     @meaning
     def run_gather(self, op: indexing.GatherOp, data: Array, indices: Array) -> Array:
-        return _gather(data, indices, op.normalized_axis)
+        if 0 in indices.shape:
+            return np.empty(indices.shape, data.dtype)
+        axis = op.normalized_axis
+        grid: list[Array] = list(np.ogrid[tuple(slice(dim) for dim in indices.shape)])
+        grid[axis] = positions_on_axis(indices, data.shape[axis], "clip")
+        return data[tuple(grid)]
 
     @meaning
     def run_adv_index(self, op: indexing.AdvIndexOp, inputs: Sequence[Array]) -> Array:
         data, *indices = inputs
-        return _adv_index(data, indices)
+        shape = (*np.broadcast_shapes(*(i.shape for i in indices)), *data.shape[len(indices) :])
+        if 0 in shape:
+            return np.empty(shape, data.dtype)
+        pairs = zip(indices, data.shape, strict=False)
+        return data[tuple(positions_on_axis(i, dim, "clip") for i, dim in pairs)]
 
     @meaning
     def run_scatter(self, op: indexing.ScatterOp, *args: Array) -> Array:
@@ -170,12 +128,37 @@ class IndexingFunctions(InterpreterFunctions):
         return scatter(data, places, inside, updates, op.mode.data)
 
     @meaning
-    def run_strided_set(self, op: indexing.StridedSetOp, *args: Array) -> Array:
-        return _strided_set(*args)
+    def run_strided_set(
+        self, op: indexing.StridedSetOp, data: Array, v: Array, *slices: Array
+    ) -> Array:
+        result = np.array(data)
+        grid: list[Array] = []
+        source: list[Array] = []
+        for axis, dim in enumerate(data.shape):
+            first, last, step = (
+                int(numbers[axis]) if axis < len(numbers) else None for numbers in slices
+            )
+            taken = counting(dim)
+            taken = taken[:0] if step == 0 else taken[first:last:step]
+            grid.append(taken)
+            source.append(np.minimum(counting(len(taken)), v.shape[axis] - 1))
+        if v.size:
+            result[np.ix_(*grid)] = v[np.ix_(*source)]
+        return result
 
     @meaning
-    def run_sparse_to_dense(self, op: indexing.SparseToDenseOp, *args: Array) -> Array:
-        return sparse_to_dense(op.output_shape.get_values(), *args)
+    def run_sparse_to_dense(
+        self, op: indexing.SparseToDenseOp, indices: Array, values: Array, default: Array
+    ) -> Array:
+        shape = op.output_shape.get_values()
+        result = np.full(shape, convert(default, values.dtype), values.dtype)
+        count = indices.shape[0] if indices.ndim else 1
+        rows = indices.reshape(count, len(shape))
+        values = np.broadcast_to(values, (len(rows),))
+        for row, value in zip(rows.tolist(), values, strict=True):
+            if all(0 <= i < dim for i, dim in zip(row, shape, strict=True)):
+                result[tuple(row)] = value
+        return result
 
     @meaning
     def run_take(self, op: indexing.TakeOp, data: Array, indices: Array) -> Array:

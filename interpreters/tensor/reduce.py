@@ -5,25 +5,17 @@ from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
-from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.dialects.tensor.reduce import ArgReductionOp, ReductionOp
 from xrelay.interpreters.arrays import Array, DType
-from xrelay.interpreters.base import Implementation, meaning, require_defined
-from xrelay.interpreters.numerics import highest, is_float, lowest, narrow, quiet, widen
+from xrelay.interpreters.base import Implementation, by, meaning, require_defined
+from xrelay.interpreters.numerics import highest, is_float, lowest, narrow, widen
 from xrelay.interpreters.tensor.binary import truncated_quotient
 
 _ReductionT = TypeVar("_ReductionT", bound=ReductionOp)
 _ArgReductionT = TypeVar("_ArgReductionT", bound=ArgReductionOp)
-
-
-def _zero(dtype: DType) -> Any:
-    return 0
-
-
-def _one(dtype: DType) -> Any:
-    return 1
 
 
 def _reduction(
@@ -31,18 +23,10 @@ def _reduction(
 ) -> Implementation[_ReductionT]:
     """Combines the elements by `function`, starting with `neutral` of their dtype."""
 
-    @impl(op_type)
-    @quiet
-    def run(
-        functions: InterpreterFunctions,
-        interpreter: Interpreter,
-        op: _ReductionT,
-        args: PythonValues,
-    ) -> PythonValues:
-        dtype = args[0].dtype
-        return (narrow(_reduce(op, function, args[0], neutral(dtype)), dtype),)
+    def run(op: ReductionOp, data: Array) -> Array:
+        return narrow(_reduce(op, function, data, neutral(data.dtype)), data.dtype)
 
-    return run
+    return by(op_type, run)
 
 
 def _reduce(op: ReductionOp, function: np.ufunc, data: Array, initial: Any) -> Array:
@@ -64,15 +48,7 @@ def _arg_reduction(
 ) -> Implementation[_ArgReductionT]:
     """Positions that `function` (argmax or argmin) finds along the reduced axes."""
 
-    @impl(op_type)
-    @quiet
-    def run(
-        functions: InterpreterFunctions,
-        interpreter: Interpreter,
-        op: _ArgReductionT,
-        args: PythonValues,
-    ) -> PythonValues:
-        data: Array = args[0]
+    def run(op: ArgReductionOp, data: Array) -> Array:
         reduced = op.reduced_axes
         kept = [axis for axis in range(data.ndim) if axis not in reduced]
         length = prod(data.shape[axis] for axis in reduced)
@@ -83,9 +59,9 @@ def _arg_reduction(
             indices = function(rows, axis=-1)
         if op.keepdims.value.data:
             indices = np.expand_dims(indices, reduced)
-        return (np.asarray(indices, np.int32),)
+        return np.asarray(indices, np.int32)
 
-    return run
+    return by(op_type, run)
 
 
 @register_impls
@@ -98,8 +74,8 @@ class ReductionFunctions(InterpreterFunctions):
     run_argmin = _arg_reduction(reduction.ArgminOp, np.argmin)
     run_max = _reduction(reduction.MaxOp, np.maximum, lowest)
     run_min = _reduction(reduction.MinOp, np.minimum, highest)
-    run_prod = _reduction(reduction.ProdOp, np.multiply, _one)
-    run_sum = _reduction(reduction.SumOp, np.add, _zero)
+    run_prod = _reduction(reduction.ProdOp, np.multiply, lambda _: 1)
+    run_sum = _reduction(reduction.SumOp, np.add, lambda _: 0)
 
     @meaning
     def run_mean(self, op: reduction.MeanOp, *args: Array) -> Array:

@@ -13,27 +13,6 @@ from xrelay.interpreters.numerics import rounded
 from xrelay.interpreters.tensor.binary import truncated_quotient, truncated_remainder
 
 
-def _reverse_sequence(data: Array, lengths: Array, axis: int, batch: int) -> Array:
-    dim = data.shape[axis]
-    lengths = np.minimum(np.maximum(lengths, 0), dim).astype(np.int64)
-    places, lengths = along(counting(dim), axis, data.ndim), along(lengths, batch, data.ndim)
-    source = np.where(places < lengths, lengths - 1 - places, places)
-    return np.take_along_axis(data, np.broadcast_to(source, data.shape), axis)
-
-
-def _matrix_set_diag(op: reorder.MatrixSetDiagOp, data: Array, diagonal: Array) -> Array:
-    result = data.copy()
-    rows, columns = data.shape[-2:]
-    low, high = op.range
-    for k in range(low, high + 1):
-        length, start = diagonal_length(rows, columns, k, k), op.offset(k, rows, columns)
-        source = diagonal if low == high else diagonal[..., high - k, :]
-        steps = counting(length)
-        place = (..., steps + max(-k, 0), steps + max(k, 0))
-        result[place] = source[..., start : start + length]
-    return result
-
-
 @register_impls
 class ReorderFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.tensor.reorder`."""
@@ -44,9 +23,14 @@ class ReorderFunctions(InterpreterFunctions):
 
     @meaning
     def run_reverse_sequence(
-        self, op: reorder.ReverseSequenceOp, data: Array, seq_lengths: Array
+        self, op: reorder.ReverseSequenceOp, data: Array, lengths: Array
     ) -> Array:
-        return _reverse_sequence(data, seq_lengths, *op.axes)
+        axis, batch = op.axes
+        dim = data.shape[axis]
+        lengths = np.minimum(np.maximum(lengths, 0), dim).astype(np.int64)
+        places, lengths = along(counting(dim), axis, data.ndim), along(lengths, batch, data.ndim)
+        source = np.where(places < lengths, lengths - 1 - places, places)
+        return np.take_along_axis(data, np.broadcast_to(source, data.shape), axis)
 
     @meaning
     def run_sequence_mask(self, op: reorder.SequenceMaskOp, data: Array, lengths: Array) -> Array:
@@ -85,9 +69,18 @@ class ReorderFunctions(InterpreterFunctions):
 
     @meaning
     def run_matrix_set_diag(
-        self, op: reorder.MatrixSetDiagOp, input: Array, diagonal: Array
+        self, op: reorder.MatrixSetDiagOp, data: Array, diagonal: Array
     ) -> Array:
-        return _matrix_set_diag(op, input, diagonal)
+        result = data.copy()
+        rows, columns = data.shape[-2:]
+        low, high = op.range
+        for k in range(low, high + 1):
+            length, start = diagonal_length(rows, columns, k, k), op.offset(k, rows, columns)
+            source = diagonal if low == high else diagonal[..., high - k, :]
+            steps = counting(length)
+            place = (..., steps + max(-k, 0), steps + max(k, 0))
+            result[place] = source[..., start : start + length]
+        return result
 
     @meaning
     def run_unravel_index(self, op: reorder.UnravelIndexOp, data: Array, shape: Array) -> Array:

@@ -24,19 +24,12 @@ def order_keys(data: Array) -> Array:
     return np.where(np.isnan(wide), np.iinfo(bits.dtype).max, flipped)
 
 
-def sorted_order(data: Array, axis: int, *, ascending: bool) -> Array:
+def _sorted_order(op: sort.SortOp | sort.ArgsortOp | sort.TopkOp, data: Array) -> Array:
     """Indices along an axis that put the elements in order; equal ones keep theirs."""
     keys = order_keys(data)
-    # The complement of an integer has the opposite order.
-    return np.argsort(keys if ascending else np.invert(keys), axis=axis, kind="stable")
-
-
-def top(data: Array, k: int, axis: int, dtype: DType, *, ascending: bool) -> tuple[Array, Array]:
-    """The first `k` elements in order and their indices; all for a `k` below 1."""
-    order = sorted_order(data, axis, ascending=ascending)
-    if k >= 1:
-        order = order.take(range(k), axis)
-    return np.take_along_axis(data, order, axis), convert(order, dtype)
+    if not op.is_ascend.value.data:
+        keys = np.invert(keys)  # The complement of an integer has the opposite order.
+    return np.argsort(keys, axis=op.normalized_axis, kind="stable")
 
 
 def _searchsorted(op: sort.SearchsortedOp, sequence: Array, values: Array) -> Array:
@@ -50,28 +43,6 @@ def _searchsorted(op: sort.SearchsortedOp, sequence: Array, values: Array) -> Ar
     for i, row in enumerate(rows if values.size else rows[:0]):
         flat[i] = np.searchsorted(row, wanted.reshape(flat.shape)[i], side)
     return result
-
-
-def _unique(data: Array, *, ordered: bool, counts: bool) -> tuple[Array, ...]:
-    _, first, inverse, count = np.unique(
-        order_keys(data), return_index=True, return_inverse=True, return_counts=True
-    )
-    inverse = inverse.reshape(-1)
-    if not ordered:
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = counting(len(order))
-        first, count, inverse = first[order], count[order], rank[inverse]
-    found, length = len(first), len(data)
-
-    def padded(values: Array, dtype: DType) -> Array:
-        result = np.zeros(length, dtype)
-        result[:found] = values
-        return result
-
-    fields = [padded(data[first], data.dtype), padded(first, INDEX), inverse.astype(INDEX)]
-    fields.append(np.array([found], INDEX))
-    return (*fields, padded(count, INDEX)) if counts else tuple(fields)
 
 
 def _places(condition: Array) -> Array:
@@ -103,23 +74,28 @@ class SortFunctions(InterpreterFunctions):
 
     @meaning
     def run_sort(self, op: sort.SortOp, data: Array) -> Array:
-        axis = op.normalized_axis
-        order = sorted_order(data, axis, ascending=bool(op.is_ascend.value.data))
-        return np.take_along_axis(data, order, axis)
+        return np.take_along_axis(data, _sorted_order(op, data), op.normalized_axis)
 
     @meaning
     def run_argsort(self, op: sort.ArgsortOp, data: Array) -> Array:
         dtype = INDEX if op.dtype is None else dtype_of(op.dtype)
-        ascending = bool(op.is_ascend.value.data)
-        return convert(sorted_order(data, op.normalized_axis, ascending=ascending), dtype)
+        return convert(_sorted_order(op, data), dtype)
 
     @meaning
     def run_topk(self, op: sort.TopkOp, data: Array) -> Any:
-        k = 0 if op.k is None else op.k.value.data
         dtype = INDEX if op.dtype is None else dtype_of(op.dtype)
-        ascending = bool(op.is_ascend.value.data)
-        both = top(data, k, op.normalized_axis, dtype, ascending=ascending)
-        return chosen_fields(both, op.ret_type.data)
+        order = _sorted_order(op, data)
+        # A `k` below 1 takes all elements.
+        if op.k is not None and op.k.value.data >= 1:
+            order = order.take(range(op.k.value.data), op.normalized_axis)
+        values, indices = np.take_along_axis(data, order, op.normalized_axis), convert(order, dtype)
+        match op.ret_type.data:
+            case "values":
+                return values
+            case "indices":
+                return indices
+            case _:
+                return values, indices
 
     @meaning
     def run_searchsorted(self, op: sort.SearchsortedOp, sequence: Array, values: Array) -> Array:
@@ -128,8 +104,24 @@ class SortFunctions(InterpreterFunctions):
 
     @meaning
     def run_unique(self, op: sort.UniqueOp, data: Array) -> tuple[Array, ...]:
-        ordered, counts = bool(op.sorted.value.data), bool(op.return_counts.value.data)
-        return _unique(data, ordered=ordered, counts=counts)
+        _, first, inverse, count = np.unique(
+            order_keys(data), return_index=True, return_inverse=True, return_counts=True
+        )
+        inverse = inverse.reshape(-1)
+        if not op.sorted.value.data:
+            order = np.argsort(first)
+            rank = np.empty_like(order)
+            rank[order] = counting(len(order))
+            first, count, inverse = first[order], count[order], rank[inverse]
+
+        def padded(values: Array, dtype: DType) -> Array:
+            result = np.zeros(len(data), dtype)
+            result[: len(first)] = values
+            return result
+
+        fields = [padded(data[first], data.dtype), padded(first, INDEX), inverse.astype(INDEX)]
+        fields.append(np.array([len(first)], INDEX))
+        return (*fields, padded(count, INDEX)) if op.return_counts.value.data else tuple(fields)
 
     @meaning
     def run_argwhere(self, op: sort.ArgwhereOp, *args: Array) -> Array:
@@ -151,14 +143,3 @@ class SortFunctions(InterpreterFunctions):
     @meaning
     def run_cumprod(self, op: sort.CumprodOp, data: Array) -> Array:
         return _scan(op, np.multiply, 1, data)
-
-
-def chosen_fields(both: tuple[Array, Array], ret_type: str) -> tuple[Array, ...] | Array:
-    """Values and indices, or one of them."""
-    match ret_type:
-        case "values":
-            return both[0]
-        case "indices":
-            return both[1]
-        case _:
-            return both

@@ -1,11 +1,11 @@
 """
-The attributes that kernels are full of, made once each.
+The attributes that kernels are full of, made once each, and the operations on memory, which have them.
 
 xDSL checks an attribute when it is made, which takes longer than to make the operation that has it.
 Attributes never change, and nor do the tables of them here: one object serves all operations.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
@@ -24,12 +24,14 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from xrelay.dialects.dtypes import FloatType
 
 Number: TypeAlias = IntegerAttr[IntegerType] | FloatAttr | DenseIntOrFPElementsAttr[AnyDenseElement]
 """The attribute of a constant: a scalar, or a vector."""
+
+POINTER = llvm.LLVMPointerType()
 
 MOST = 10_000
 """Attributes of a kind that are kept; programs have few that occur often."""
@@ -84,6 +86,23 @@ def step(storage: Attribute, offset: int) -> Mapping[str, Attribute]:
             "noWrapFlags": IntegerAttr(0, i32),
         }
     )
+
+
+def load_op(address: SSAValue, type_: Attribute, alignment: int) -> llvm.LoadOp:
+    """A value of a type from memory."""
+    properties = access(alignment)
+    return llvm.LoadOp.create(operands=[address], result_types=[type_], properties=properties)
+
+
+def store_op(value: SSAValue, address: SSAValue, alignment: int) -> llvm.StoreOp:
+    """A value to memory."""
+    return llvm.StoreOp.create(operands=[value, address], properties=access(alignment))
+
+
+def address_op(operands: Sequence[SSAValue], offset: int, storage: Attribute) -> llvm.GEPOp:
+    """The address `offset` elements behind a pointer, or as many as a second operand says."""
+    properties = step(storage, offset)
+    return llvm.GEPOp.create(operands=operands, result_types=[POINTER], properties=properties)
 
 
 @lru_cache(MOST)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import gcd
 
-from xdsl.dialects import arith, llvm, scf, vector
+from xdsl.dialects import arith, llvm, scf
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerType,
@@ -27,11 +27,13 @@ from xrelay.dialects.dtypes import FloatType
 from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.emit.attributes import (
-    access,
+    POINTER,
+    address_op,
     intrinsic_call,
     lane_mask,
+    load_op,
     predicate_attribute,
-    step,
+    store_op,
 )
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.index import (
@@ -43,8 +45,6 @@ from xrelay.lowering.emit.index import (
     scalar_type,
     with_lanes,
 )
-
-POINTER = llvm.LLVMPointerType()
 
 EXPONENT_BITS: dict[Attribute, int] = {f16: 5, f32: 8, f64: 11}
 """Of the types that are computed in, and of f16, which comparisons know."""
@@ -230,22 +230,14 @@ class KernelBuilder(IndexBuilder):
         return self._remember((name, address), lambda: self.instruction(name, [address], POINTER))
 
     def _step(self, operands: tuple[SSAValue, ...], fixed: int, storage: Attribute) -> SSAValue:
-        def build() -> SSAValue:
-            op = llvm.GEPOp.create(
-                operands=operands, result_types=[POINTER], properties=step(storage, fixed)
-            )
-            return self.insert(op).result
-
-        return self._remember((operands, fixed, storage), build)
+        return self._remember(
+            (operands, fixed, storage),
+            lambda: self.insert(address_op(operands, fixed, storage)).result,
+        )
 
     def load(self, pointer: SSAValue, offset: Index, element: Element, lanes: int) -> SSAValue:
         """`lanes` elements from memory."""
-        address = self.address(pointer, offset, element.storage)
-        type_ = with_lanes(element.storage, lanes)
-        op = llvm.LoadOp.create(
-            operands=[address], result_types=[type_], properties=access(element.bytes)
-        )
-        value = self.insert(op).dereferenced_value
+        value = self.load_bits(pointer, offset, element, with_lanes(element.storage, lanes))
         if element.is_bool:
             zero = self.constant(element.storage, 0, lanes)
             return self.compare_integers(value, "ne", zero)
@@ -256,10 +248,7 @@ class KernelBuilder(IndexBuilder):
     ) -> SSAValue:
         """As many neighbours from memory as have the size of a type, as a value of that."""
         address = self.address(pointer, offset, element.storage)
-        op = llvm.LoadOp.create(
-            operands=[address], result_types=[type_], properties=access(element.bytes)
-        )
-        return self.insert(op).dereferenced_value
+        return self.insert(load_op(address, type_, element.bytes)).dereferenced_value
 
     def store(self, pointer: SSAValue, offset: Index, element: Element, value: SSAValue) -> None:
         """Elements to memory."""
@@ -275,8 +264,7 @@ class KernelBuilder(IndexBuilder):
                 llvm.ZExtOp(value, with_lanes(element.storage, lanes_of(value)))
             ).res
         address = self.address(pointer, offset, element.storage)
-        op = llvm.StoreOp.create(operands=[value, address], properties=access(element.bytes))
-        self.insert(op)
+        self.insert(store_op(value, address, element.bytes))
 
     def prefetch(self, address: SSAValue) -> None:
         """Asks for a line of memory to be brought into the second-level cache. Never fails."""
@@ -284,12 +272,6 @@ class KernelBuilder(IndexBuilder):
         self.command("llvm.prefetch.p0", [address, *numbers])
 
     # -- vectors ------------------------------------------------------------------------------
-
-    def splat(self, value: SSAValue, lanes: int) -> SSAValue:
-        """A scalar in every lane; vectors stay as they are."""
-        if lanes == 1 or lanes_of(value) == lanes:
-            return value
-        return self.insert(vector.BroadcastOp(value, VectorType(value.type, [lanes]))).vector
 
     def from_lanes(self, values: Sequence[SSAValue]) -> SSAValue:
         """A vector of scalars."""
@@ -302,8 +284,7 @@ class KernelBuilder(IndexBuilder):
 
     def shuffle(self, value: SSAValue, mask: Sequence[int]) -> SSAValue:
         """The named lanes of a vector, as a vector."""
-        result = VectorType(scalar_type(value), [len(mask)])
-        return self.insert(llvm.ShuffleVectorOp(value, value, lane_mask(*mask), result)).res
+        return self.merge(value, value, mask)
 
     def merge(self, first: SSAValue, second: SSAValue, mask: Sequence[int]) -> SSAValue:
         """The named lanes of two vectors, those of `second` counted after those of `first`."""

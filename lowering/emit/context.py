@@ -144,9 +144,7 @@ class KernelContext:
     def placed(self, value: SSAValue, number: int = 0) -> Buffer:
         """A tensor operand, or one of a tuple, in memory, in whatever format it has there."""
         leaf = (value, number)
-        if leaf not in self.ev.buffers:
-            self.materialize(leaf)
-        return self.ev.buffers[leaf]
+        return self.ev.buffers.get(leaf) or self.materialize(leaf)
 
     def in_memory(self, value: SSAValue, number: int = 0) -> Buffer:
         """A tensor operand, or one of a tuple, in memory, row-major without gaps."""
@@ -190,6 +188,15 @@ class KernelContext:
             return
         b.store(buffer.pointer, buffer.offset(b, position), buffer.element, value)
 
+    def clear(self, buffer: Buffer, start: Index, length: int) -> None:
+        """Writes zeros to neighbouring elements from an offset on."""
+        b, kind = self.b, buffer.element
+
+        def zeros(offset: Index, lanes: int) -> None:
+            b.store(buffer.pointer, offset, kind, b.constant(kind.compute, 0, lanes))
+
+        self.vectors(length, self.target.lanes(kind.bytes), zeros, start)
+
     def packed(self, value: SSAValue, packing: Packing) -> SSAValue:
         """The address of a constant operand whose elements lie as `packing` says."""
         known = self.packings.setdefault(value, packing)
@@ -232,8 +239,7 @@ class KernelContext:
         self.shares |= is_open(rounds) or rounds > 1
         if b.block is not b.entry or self._loops == LOOPS_BETWEEN_BARRIERS:
             # There are no more counters, or this loop runs more than once, and a counter serves one run.
-            start, stop = self.share(rounds)
-            with b.loop(start, stop) as i:
+            with b.loop(*self.share(rounds)) as i:
                 yield i
             return
         each = max(1, likely(rounds) // (MOST_TASKS_PER_THREAD * self.team.size))
@@ -248,13 +254,8 @@ class KernelContext:
             )
             return b.insert(call).results[0]
 
-        with b.loop_while_below(count, following) as task:
-            first = b.mul(task, each)
-            stop = b.add(first, each)
-            with b.loop(
-                first, stop if certainly(rounds % each, 0) else b.smaller(stop, rounds)
-            ) as i:
-                yield i
+        with b.loop_while_below(count, following) as task, b.loop(*b.part(task, each, rounds)) as i:
+            yield i
 
     def vector_tasks(
         self, extents: Sequence[int], length: int, lanes: int, body: VectorBody
@@ -278,17 +279,14 @@ class KernelContext:
 
         def part(indices: tuple[Index, ...]) -> None:
             if not certainly(whole, 0):
-                start, stop = self.share(whole // lanes)
-                with b.loop(start, stop) as i:
+                with b.loop(*self.share(whole // lanes)) as i:
                     body(indices, b.mul(i, lanes), lanes)
             if is_open(length - whole):
-                start, stop = self.share(length - whole)
-                with b.loop(start, stop) as i:
+                with b.loop(*self.share(length - whole)) as i:
                     body(indices, b.add(i, whole), 1)
             elif length > whole:
                 # The last thread has the rest.
-                start, stop = self.share(1)
-                with b.loop(start, stop):
+                with b.loop(*self.share(1)):
                     body(indices, whole, length - whole)
 
         b.loop_nest(extents, part)

@@ -183,9 +183,14 @@ class Evaluator:
         shape = shape_of(operand)
         if same_shape(shape, position.shape):
             return (yield Demand((operand, 0), position))
-        b, lanes, rank = self.b, position.lanes, len(position.shape)
-        padded = (1,) * (rank - len(shape)) + shape
+        b, lanes, extra = self.b, position.lanes, len(position.shape) - len(shape)
+        padded = (1,) * extra + shape
         split = len(position.outer)
+
+        def paired(coords: Sequence[Index]) -> list[Index]:
+            pairs = zip(shape, coords[extra:], strict=True)
+            return [0 if certainly(dim, 1) else coord for dim, coord in pairs]
+
         if all(certainly(dim, 1) for dim in padded[split:]):
             inner, lanes = 0, 1
         elif same_shape(padded[split:], position.shape[split:]):
@@ -193,31 +198,19 @@ class Evaluator:
         elif position.in_row and all(certainly(dim, 1) for dim in padded[split:-1]):
             inner = b.mod(position.inner, padded[-1])
         elif position.in_row:
-            coords = position.coords(b)
-            own = [0 if certainly(dim, 1) else c for dim, c in zip(padded, coords, strict=True)]
             lanes = 1 if certainly(padded[-1], 1) else lanes
-            value = yield Demand((operand, 0), at(shape, own[rank - len(shape) :], lanes))
-            return b.splat(value, position.lanes)
+            own = at(shape, paired(position.coords(b)), lanes)
+            return b.splat((yield Demand((operand, 0), own)), position.lanes)
         else:
-            return (yield from self._broadcast_lanes(operand, position))
+            return (yield from self.mapped((operand, 0), position, paired, contiguous=False))
         outer = [
             0 if certainly(d, 1) else c for d, c in zip(padded[:split], position.outer, strict=True)
         ]
-        extra = rank - len(shape)
         if extra <= split:
             own = Position(shape, tuple(outer[extra:]), inner, lanes)
         else:  # the span reaches beyond the operand's first axis, over axes of length 1
             own = Position(shape, (), inner if shape else 0, lanes)
         return b.splat((yield Demand((operand, 0), own)), position.lanes)
-
-    def _broadcast_lanes(self, operand: SSAValue, position: Position) -> Rule:
-        shape = shape_of(operand)
-        positions: list[Position] = []
-        for i in range(position.lanes):
-            coords = position.lane(self.b, i).coords(self.b)[len(position.shape) - len(shape) :]
-            own = [0 if certainly(dim, 1) else c for dim, c in zip(shape, coords, strict=True)]
-            positions.append(at(shape, own))
-        return (yield from self.each_lane((operand, 0), positions))
 
     def mapped(
         self,

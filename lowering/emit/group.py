@@ -25,6 +25,11 @@ class Group:
     result: SSAValue
 
     @property
+    def values(self) -> tuple[SSAValue, ...]:
+        """The values that the operators use from outside, and those that they compute."""
+        return (*self.params, *(result for op in self.ops for result in op.results))
+
+    @property
     def constants(self) -> tuple[ConstantOp, ...]:
         """Constants among the operators that need memory: further inputs of the kernel."""
         return tuple(

@@ -15,11 +15,12 @@ from typing import TypeAlias, TypeGuard, TypeVar, cast
 from xdsl.dialects import arith, llvm, vector
 from xdsl.dialects.builtin import VectorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.dialects.dtypes import FloatType
 from xrelay.dialects.lengths import certainly, common_divisor, is_open, larger, place_of, smaller
 from xrelay.dialects.shapes import is_integer_type
-from xrelay.lowering.emit.attributes import Number, access, float_number, step, whole_number
+from xrelay.lowering.emit.attributes import Number, address_op, float_number, load_op, whole_number
 from xrelay.lowering.emit.elements import nearest_float
 from xrelay.lowering.emit.target import Target
 
@@ -113,16 +114,15 @@ class IndexBuilder:
         if known is not None:
             return known
         op = arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
-        first = self.entry.first_op if self._last_constant is None else None
-        if self._last_constant is not None:
-            self.entry.insert_op_after(op, self._last_constant)
-        elif first is not None:
-            self.entry.insert_op_before(op, first)
-        else:
-            self.entry.add_op(op)
+        self._insert_at_top([op], self._last_constant)
         self._last_constant = op
         self._constants[value] = op.result
         return op.result
+
+    def _insert_at_top(self, ops: Sequence[Operation], behind: Operation | None) -> None:
+        """Inserts operations at the top of the function, behind one that is there if it is given."""
+        start = InsertPoint.at_start(self.entry) if behind is None else InsertPoint.after(behind)
+        Rewriter.insert_op(ops, start)
 
     def constant(self, type_: Attribute, value: float, lanes: int = 1) -> SSAValue:
         """A number of a scalar type, in every lane."""
@@ -142,9 +142,13 @@ class IndexBuilder:
         elif type_ != i64:
             assert is_integer_type(type_) and type_.width.data < 64
             number = self.insert(llvm.TruncOp(number, type_)).res
-        if lanes == 1:
-            return number
-        return self.insert(vector.BroadcastOp(number, VectorType(type_, [lanes]))).vector
+        return self.splat(number, lanes)
+
+    def splat(self, value: SSAValue, lanes: int) -> SSAValue:
+        """A scalar in every lane; vectors stay as they are."""
+        if lanes == 1 or lanes_of(value) == lanes:
+            return value
+        return self.insert(vector.BroadcastOp(value, VectorType(value.type, [lanes]))).vector
 
     def index(self, value: Index) -> SSAValue:
         """An index as a value."""
@@ -161,18 +165,9 @@ class IndexBuilder:
     def _length(self, value: int) -> SSAValue:
         """A number from the table, read at the top of the function, behind the constants."""
         assert self.lengths is not None, "a kernel with lengths gets their table"
-        pointer = self.lengths.type
-        slot = llvm.GEPOp.create(
-            operands=[self.lengths], result_types=[pointer], properties=step(i64, place_of(value))
-        )
-        load = llvm.LoadOp.create(operands=[slot.result], result_types=[i64], properties=access(8))
-        before = self._last_length or self._last_constant
-        if before is not None:
-            self.entry.insert_ops_after([slot, load], before)
-        elif self.entry.first_op is not None:
-            self.entry.insert_ops_before([slot, load], self.entry.first_op)
-        else:
-            self.entry.add_ops([slot, load])
+        slot = address_op([self.lengths], place_of(value), i64)
+        load = load_op(slot.result, i64, 8)
+        self._insert_at_top([slot, load], self._last_length or self._last_constant)
         self._last_length = load
         return self._divided(load.dereferenced_value, common_divisor(value))
 
@@ -275,6 +270,12 @@ class IndexBuilder:
         if isinstance(lhs, int) and isinstance(rhs, int):
             return larger(lhs, rhs)
         return self.insert(arith.MaxSIOp(self.index(lhs), self.index(rhs))).result
+
+    def part(self, number: Index, size: int, length: int) -> tuple[Index, Index]:
+        """The numbers below `length` in one of the parts of `size`: from a number up to another."""
+        start = self.mul(number, size)
+        stop = self.add(start, size)
+        return start, stop if certainly(length % size, 0) else self.smaller(stop, length)
 
     def flatten(self, coords: Sequence[Index], shape: Sequence[int]) -> Index:
         """The row-major offset of coordinates."""

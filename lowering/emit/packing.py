@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xrelay.lowering.emit.winograd_matrices import weight_matrix
 
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 class Packing(ABC):
     """An order of the elements of a tensor, with zeros between them."""
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What the order is called."""
+    name: ClassVar[str]
+    """What the order is called."""
 
     @abstractmethod
     def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -39,13 +37,9 @@ class Packing(ABC):
     def pack(self, weights: Array) -> Array:
         """The packed tensor."""
 
-    def element_bytes(self, own: int) -> int:
-        """The size of an element of the packed tensor, of one of elements of a size."""
-        return own
-
-    def elements(self, shape: tuple[int, ...]) -> int:
-        """How many elements the packed tensor has."""
-        return prod(self.packed_shape(shape))
+    def byte_size(self, shape: tuple[int, ...], own: int) -> int:
+        """The size of the packed tensor, of one of elements of a size."""
+        return prod(self.packed_shape(shape)) * own
 
     def __str__(self) -> str:
         stated = [getattr(self, each.name) for each in fields(self)]
@@ -92,6 +86,7 @@ class MatrixPanels(Packing):
     [B, …].
     """
 
+    name: ClassVar[str] = "matrix_panels"
     panel: int
     by_rows: bool
     group: int = 1
@@ -101,23 +96,16 @@ class MatrixPanels(Packing):
     together: int = 1
     """A depth of no multiple of so many groups is filled up with zeros."""
 
-    @property
-    def name(self) -> str:
-        """What the order is called."""
-        return "matrix_panels"
-
     def _steps(self, depth: int) -> int:
         return blocks(depth, self.group * self.together) * self.together
 
     def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the packed tensor."""
         *batch, rows, depth = shape
         columns, depth = (depth, rows) if self.by_rows else (rows, depth)
         steps = self._steps(depth) + bool(self.shift)
         return *batch, blocks(columns, self.panel), steps, self.panel * self.group
 
     def pack(self, weights: Array) -> Array:
-        """The packed tensor."""
         matrices = weights.swapaxes(-1, -2) if self.by_rows else weights
         *batch, columns, depth = matrices.shape
         panel, group = self.panel, self.group
@@ -135,6 +123,7 @@ class ConvolutionPanels(Packing):
     [groups, O / groups / panel, I, KH, KW / group, panel, group].
     """
 
+    name: ClassVar[str] = "convolution_panels"
     panel: int
     lanes: int
     groups: int
@@ -145,13 +134,7 @@ class ConvolutionPanels(Packing):
     together: int = 1
     """A depth of no multiple of so many groups is filled up with zeros."""
 
-    @property
-    def name(self) -> str:
-        """What the order is called."""
-        return "convolution_panels"
-
     def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the packed tensor."""
         out_channels, depth, height, width = shape
         panels = blocks(out_channels // self.groups, self.panel)
         if self.lanes == 1:
@@ -161,7 +144,6 @@ class ConvolutionPanels(Packing):
         return self.groups, panels, steps, self.panel * self.group
 
     def pack(self, weights: Array) -> Array:
-        """The packed tensor."""
         groups, panels, rows, step = self.packed_shape(weights.shape)
         panel, lanes, group = self.panel, self.lanes, self.group
         split = weights.reshape(groups, weights.shape[0] // groups, *weights.shape[1:])
@@ -186,17 +168,12 @@ class ConvolutionPanels(Packing):
 class DepthwiseBlocks(Packing):
     """[C, 1, KH, KW] to [C / lanes, KH / group, KW, lanes, group]."""
 
+    name: ClassVar[str] = "depthwise_blocks"
     lanes: int
     group: int = 1
     """How many neighbours in a column of the filter lie together."""
 
-    @property
-    def name(self) -> str:
-        """What the order is called."""
-        return "depthwise_blocks"
-
     def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the packed tensor."""
         channels, _, rows, columns = shape
         return (
             blocks(channels, self.lanes),
@@ -206,7 +183,6 @@ class DepthwiseBlocks(Packing):
         )
 
     def pack(self, weights: Array) -> Array:
-        """The packed tensor."""
         count, rows, columns, step = self.packed_shape(weights.shape)
         lanes, group = self.lanes, self.group
         padded = _padded(_padded(weights, 0, count * lanes), 2, rows * group)
@@ -221,21 +197,16 @@ class WinogradPanels(Packing):
     [O / panel, (m + 2)^2, I, panel]: one matrix for every component of a tile.
     """
 
+    name: ClassVar[str] = "winograd_panels"
     tile: int
     panel: int
 
-    @property
-    def name(self) -> str:
-        """What the order is called."""
-        return "winograd_panels"
-
     def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the packed tensor."""
         return blocks(shape[0], self.panel), (self.tile + 2) ** 2, shape[1], self.panel
 
-    def element_bytes(self, own: int) -> int:
-        """The size of an element of the packed tensor: what is computed has at least single precision."""
-        return max(own, 4)
+    def byte_size(self, shape: tuple[int, ...], own: int) -> int:
+        # What is computed has at least single precision.
+        return super().byte_size(shape, max(own, 4))
 
     def pack(self, weights: Array) -> Array:
         """The packed tensor, computed in double precision."""

@@ -16,7 +16,7 @@ Source: Relay's `OpStrategy`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from hashlib import blake2b
 from math import inf, prod
@@ -121,23 +121,6 @@ def unless(holds: bool, reason: str) -> str | None:
     return None if holds else reason
 
 
-def never(site: Site) -> str | None:
-    """The refusal of an implementation that can compute every case."""
-    del site
-    return None
-
-
-def no_spacing(site: Site) -> Spacing:
-    """For implementations that read tensors without gaps."""
-    del site
-    return NO_SPACING
-
-
-def no_parameters(site: Site, parameters: Parameters) -> None:
-    """For implementations whose loops are always the same."""
-    del site, parameters
-
-
 @dataclass(frozen=True)
 class Implementation:
     """One way to compute an operator."""
@@ -146,13 +129,13 @@ class Implementation:
     emit: Callable[[KernelContext, Operation, Sink], None]
     """Makes its code. Results without elements need none, and it is not asked for any."""
     plevel: int = 10
-    refusal: Callable[[Site], str | None] = never
+    refusal: Callable[[Site], str | None] = lambda _: None
     """Why it cannot compute a site; None where it can."""
     cost: Callable[[Site], float] | None = None
     """Estimated seconds on one core; compared among implementations of the same level."""
-    spacing: Callable[[Site], Spacing] = no_spacing
+    spacing: Callable[[Site], Spacing] = lambda _: NO_SPACING
     """What it wants between the elements of its first operand."""
-    parameters: Callable[[Site, Parameters], None] = no_parameters
+    parameters: Callable[[Site, Parameters], None] = lambda _, parameters: None
     """Asks for the numbers that its loops are made with; `emit` finds them in its context."""
 
 
@@ -195,7 +178,7 @@ class Selection:
     site: Site
     candidates: tuple[Candidate, ...]
     """The implementations that can compute the site, best first; at least one."""
-    refusals: tuple[Refusal, ...] = field(default=())
+    refusals: tuple[Refusal, ...] = ()
     is_stated: bool = False
     """Whether the program says what to use, and that is not the best."""
 
@@ -237,14 +220,9 @@ def select(strategy: Strategy, site: Site) -> Selection:
 
     Raises DiagnosticException when all refuse.
     """
-    usable: list[Implementation] = []
-    refusals: list[Refusal] = []
-    for each in strategy:
-        reason = refusal_of(each, site)
-        if reason is not None:
-            refusals.append(Refusal(each, reason))
-        else:
-            usable.append(each)
+    judged = [(each, refusal_of(each, site)) for each in strategy]
+    usable = [each for each, reason in judged if reason is None]
+    refusals = [Refusal(each, reason) for each, reason in judged if reason is not None]
     if not usable:
         reasons = "; ".join(f"{each.implementation.name}: {each.reason}" for each in refusals)
         raise DiagnosticException(f"no implementation of {site.op.name} can be used ({reasons})")

@@ -107,47 +107,34 @@ AVX512 = Target(
     f16c=True,
     required=_V4,
     flops=150e9,
-    l1_bytes=32 * 1024,
     l2_bytes=1024 * 1024,
     l2_bandwidth=84e9,
 )
 
 
-def _with_dots(base: Target, name: str, *features: str) -> Target:
-    """A CPU that has some dot products more than another."""
+def _with_features(base: Target, features: Collection[str]) -> Target:
+    """A CPU with the registers of `base`, and the instructions for them among some features."""
+    vnni = {AVX2.vector_bytes: "avxvnni", AVX512.vector_bytes: "avx512vnni"}
+    wide = base.vector_bytes == AVX512.vector_bytes
+    has_tiles = wide and "amx-tile" in features
     return replace(
         base,
-        name=name,
-        features=",".join(f"+{feature}" for feature in features),
-        required=(*base.required, *features),
-        vnni=_has_vnni(base, features),
-        bf16_dot=_has_bf16_dot(base, features),
-        bf16_tiles=_has_tiles(base, features, "amx-bf16"),
-        byte_tiles=_has_tiles(base, features, "amx-int8"),
-        byte_permutes=_has_byte_permutes(base, features),
+        vnni=vnni.get(base.vector_bytes) in features,
+        bf16_dot=wide and "avx512bf16" in features,
+        bf16_tiles=has_tiles and "amx-bf16" in features,
+        byte_tiles=has_tiles and "amx-int8" in features,
+        byte_permutes=wide and "avx512vbmi" in features,
     )
 
 
-def _has_vnni(base: Target, features: Collection[str]) -> bool:
-    """Whether a CPU with the registers of `base` and some features sums products of bytes."""
-    wanted = {AVX2.vector_bytes: "avxvnni", AVX512.vector_bytes: "avx512vnni"}
-    return wanted.get(base.vector_bytes) in features
-
-
-def _has_bf16_dot(base: Target, features: Collection[str]) -> bool:
-    """Whether it sums products of bf16."""
-    return base.vector_bytes == AVX512.vector_bytes and "avx512bf16" in features
-
-
-def _has_tiles(base: Target, features: Collection[str], kind: str) -> bool:
-    """Whether it has tile registers, with the products that a feature names."""
-    wide = base.vector_bytes == AVX512.vector_bytes
-    return wide and "amx-tile" in features and kind in features
-
-
-def _has_byte_permutes(base: Target, features: Collection[str]) -> bool:
-    """Whether such a CPU picks bytes of two registers."""
-    return base.vector_bytes == AVX512.vector_bytes and "avx512vbmi" in features
+def _with_dots(base: Target, name: str, *features: str) -> Target:
+    """A CPU that has some dot products more than another."""
+    return replace(
+        _with_features(base, features),
+        name=name,
+        features=",".join(f"+{feature}" for feature in features),
+        required=(*base.required, *features),
+    )
 
 
 AVX2_VNNI = _with_dots(AVX2, "x86-64-v3-vnni", "avxvnni")
@@ -207,16 +194,11 @@ def native_target(triple: str, cpu: str, features: Mapping[str, bool], *, tiles:
     else:
         base = GENERIC
     return replace(
-        base,
+        _with_features(base, has),
         name=NATIVE,
         cpu=cpu,
         features=",".join(f"{'+' if name in has else '-'}{name}" for name in sorted(features)),
         f16c="f16c" in has,
-        vnni=_has_vnni(base, has),
-        bf16_dot=_has_bf16_dot(base, has),
-        bf16_tiles=_has_tiles(base, has, "amx-bf16"),
-        byte_tiles=_has_tiles(base, has, "amx-int8"),
-        byte_permutes=_has_byte_permutes(base, has),
         required=tuple(sorted(has)),
         triple=triple,
     )

@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.lowering.emit.attributes import (
@@ -110,23 +110,12 @@ class FunctionConverter:
         self.blocks.append(block)
         return block
 
-    def index(self, value: int) -> SSAValue:
-        """A 32-bit constant."""
-        return self.shared(value, lambda: llvm.ConstantOp(IntegerAttr(value, i32), i32))
-
-    def undefined(self, type_: Attribute) -> SSAValue:
-        """An undefined value."""
-        return self.shared(type_, lambda: llvm.UndefOp(type_))
-
     def shared(self, key: Hashable, build: Callable[[], Operation]) -> SSAValue:
         """A value without operands, made once, at the top of the function."""
         known = self._shared.get(key)
         if known is None:
-            op, first = build(), self.blocks[0].first_op
-            if first is None:
-                self.blocks[0].add_op(op)
-            else:
-                self.blocks[0].insert_op_before(op, first)
+            op = build()
+            Rewriter.insert_op(op, InsertPoint.at_start(self.blocks[0]))
             known = self._shared[key] = op.results[0]
         return known
 
@@ -314,7 +303,9 @@ def _select(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue
 def _broadcast(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
     (scalar,), type_ = operands, held(op.results[0].type)
     lanes = lanes_of(op.results[0])
-    operands = (c.undefined(type_), scalar, c.index(0))
+    undefined = c.shared(type_, lambda: llvm.UndefOp(type_))
+    zero = c.shared(0, lambda: llvm.ConstantOp(IntegerAttr(0, i32), i32))
+    operands = (undefined, scalar, zero)
     first = c.emit(llvm.InsertElementOp.create(operands=operands, result_types=[type_]))
     return c.emit(
         llvm.ShuffleVectorOp.create(

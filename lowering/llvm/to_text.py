@@ -140,19 +140,18 @@ class FunctionText:
     def text(self, op: llvm.FuncOp) -> str:
         """The definition of a function."""
         blocks = op.body.blocks
-        bodies: list[tuple[Block, list[Operation]]] = []
+        bodies: list[list[Operation]] = []
         for number, block in enumerate(blocks):
             self.labels[block] = f"b{number}"
             for arg in block.args:
                 self.names[arg] = f"%a{len(self.names)}"
-            bodies.append((block, [each for each in block.ops if not self._is_constant(each)]))
-        lines = [f"b{number}:" for number in range(len(bodies))]
-        for number, (_, body) in enumerate(bodies):
-            lines[number] += "".join(map(self._line, body))
-        for number, (block, _) in enumerate(bodies[1:], 1):
-            if block.args:
-                label, _, rest = lines[number].partition("\n")
-                lines[number] = "\n".join((label, *self._phis(block), rest))
+            bodies.append([each for each in block.ops if not self._is_constant(each)])
+        # Only behind all of them it is known how one gets to a block.
+        written = ["".join(map(self._line, body)) for body in bodies]
+        lines = [
+            "".join((f"{self.labels[block]}:", *self._phis(block), body))
+            for block, body in zip(blocks, written, strict=True)
+        ]
         linkage = op.linkage.linkage.data
         arguments = ", ".join(f"{type_text(a.type)} {self.names[a]}" for a in blocks[0].args)
         head = "define" if linkage == "external" else f"define {linkage}"
@@ -182,9 +181,11 @@ class FunctionText:
 
     def _phis(self, block: Block) -> list[str]:
         """The arguments of a block, each with its value for each way to get there."""
-        ways = self.incoming.get(block, ())
+        ways = self.incoming.get(block)
+        if ways is None:
+            return []  # The arguments of the first block are those of the function.
         return [
-            f"  {self.names[arg]} = phi {type_text(arg.type)} "
+            f"\n  {self.names[arg]} = phi {type_text(arg.type)} "
             + ", ".join(f"[{values[i]}, %{label}]" for label, values in ways)
             for i, arg in enumerate(block.args)
         ]
@@ -216,9 +217,21 @@ class FunctionText:
         return type_text(op.results[0].type) if op.results else "void"
 
 
-def _binary(name: str) -> Instruction:
+def _same(name: str) -> Instruction:
+    """An instruction on operands of the type of its result."""
+
     def write(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
-        return f"{name} {type_text(op.results[0].type)} {refs[0]}, {refs[1]}"
+        return f"{name} {type_text(op.results[0].type)} {', '.join(refs)}"
+
+    return write
+
+
+def _typed(name: str) -> Instruction:
+    """An instruction on operands each of which has its type in front."""
+
+    def write(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
+        types = (type_text(operand.type) for operand in op.operands)
+        return f"{name} " + ", ".join(f"{t} {ref}" for t, ref in zip(types, refs, strict=True))
 
     return write
 
@@ -231,25 +244,15 @@ def _cast(name: str) -> Instruction:
     return write
 
 
-def _compare_integers(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
-    assert isinstance(op, llvm.ICmpOp)
-    predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data).value
-    return f"icmp {predicate} {type_text(op.lhs.type)} {refs[0]}, {refs[1]}"
+def _compare(
+    name: str, flags: type[llvm.ICmpPredicateFlag] | type[llvm.FCmpPredicateFlag]
+) -> Instruction:
+    def write(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
+        assert isinstance(op, llvm.ICmpOp | llvm.FCmpOp)
+        predicate = flags.from_int(op.predicate.value.data).value
+        return f"{name} {predicate} {type_text(op.lhs.type)} {refs[0]}, {refs[1]}"
 
-
-def _compare_floats(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
-    assert isinstance(op, llvm.FCmpOp)
-    predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value
-    return f"fcmp {predicate} {type_text(op.lhs.type)} {refs[0]}, {refs[1]}"
-
-
-def _negative(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
-    return f"fneg {type_text(op.results[0].type)} {refs[0]}"
-
-
-def _select(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
-    types = [type_text(operand.type) for operand in op.operands]
-    return "select " + ", ".join(f"{t} {ref}" for t, ref in zip(types, refs, strict=True))
+    return write
 
 
 def _address(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
@@ -278,11 +281,6 @@ def _store(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
 
 def _alignment(alignment: IntegerAttr[IntegerType] | None) -> str:
     return "" if alignment is None else f", align {alignment.value.data}"
-
-
-def _insert_element(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
-    types = [type_text(operand.type) for operand in op.operands]
-    return "insertelement " + ", ".join(f"{t} {ref}" for t, ref in zip(types, refs, strict=True))
 
 
 def _shuffle(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
@@ -325,25 +323,25 @@ def _return(_: FunctionText, op: Operation, refs: Sequence[str]) -> str:
 
 
 INSTRUCTIONS: dict[type[Operation], Instruction] = {
-    llvm.AddOp: _binary("add"),
-    llvm.SubOp: _binary("sub"),
-    llvm.MulOp: _binary("mul"),
-    llvm.SDivOp: _binary("sdiv"),
-    llvm.UDivOp: _binary("udiv"),
-    llvm.SRemOp: _binary("srem"),
-    llvm.URemOp: _binary("urem"),
-    llvm.AndOp: _binary("and"),
-    llvm.OrOp: _binary("or"),
-    llvm.XOrOp: _binary("xor"),
-    llvm.ShlOp: _binary("shl"),
-    llvm.LShrOp: _binary("lshr"),
-    llvm.AShrOp: _binary("ashr"),
-    llvm.FAddOp: _binary("fadd"),
-    llvm.FSubOp: _binary("fsub"),
-    llvm.FMulOp: _binary("fmul"),
-    llvm.FDivOp: _binary("fdiv"),
-    llvm.FRemOp: _binary("frem"),
-    llvm.FNegOp: _negative,
+    llvm.AddOp: _same("add"),
+    llvm.SubOp: _same("sub"),
+    llvm.MulOp: _same("mul"),
+    llvm.SDivOp: _same("sdiv"),
+    llvm.UDivOp: _same("udiv"),
+    llvm.SRemOp: _same("srem"),
+    llvm.URemOp: _same("urem"),
+    llvm.AndOp: _same("and"),
+    llvm.OrOp: _same("or"),
+    llvm.XOrOp: _same("xor"),
+    llvm.ShlOp: _same("shl"),
+    llvm.LShrOp: _same("lshr"),
+    llvm.AShrOp: _same("ashr"),
+    llvm.FAddOp: _same("fadd"),
+    llvm.FSubOp: _same("fsub"),
+    llvm.FMulOp: _same("fmul"),
+    llvm.FDivOp: _same("fdiv"),
+    llvm.FRemOp: _same("frem"),
+    llvm.FNegOp: _same("fneg"),
     llvm.FMAOp: _multiply_add,
     llvm.TruncOp: _cast("trunc"),
     llvm.ZExtOp: _cast("zext"),
@@ -354,13 +352,13 @@ INSTRUCTIONS: dict[type[Operation], Instruction] = {
     llvm.PtrToIntOp: _cast("ptrtoint"),
     llvm.IntToPtrOp: _cast("inttoptr"),
     llvm.BitcastOp: _cast("bitcast"),
-    llvm.ICmpOp: _compare_integers,
-    llvm.FCmpOp: _compare_floats,
-    llvm.SelectOp: _select,
+    llvm.ICmpOp: _compare("icmp", llvm.ICmpPredicateFlag),
+    llvm.FCmpOp: _compare("fcmp", llvm.FCmpPredicateFlag),
+    llvm.SelectOp: _typed("select"),
     llvm.GEPOp: _address,
     llvm.LoadOp: _load,
     llvm.StoreOp: _store,
-    llvm.InsertElementOp: _insert_element,
+    llvm.InsertElementOp: _typed("insertelement"),
     llvm.ShuffleVectorOp: _shuffle,
     llvm.CallIntrinsicOp: _call_intrinsic,
     llvm.CallOp: _call,

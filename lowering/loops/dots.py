@@ -99,7 +99,7 @@ class Dot(Operands, ABC):
     """The step, and the elements that it works on."""
 
     @property
-    def work(self) -> "Work":
+    def work(self) -> Work:
         """What a step costs."""
         return Work()
 
@@ -284,12 +284,6 @@ class ShortChannelDot(ChannelDot):
     weights are 0.
     """
 
-    INTRINSICS: ClassVar[dict[int, str]] = {
-        32: "llvm.x86.avx512.vpdpwssd.256",
-        64: "llvm.x86.avx512.vpdpwssd.512",
-    }
-    """By bytes of a register."""
-
     def weights(self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int) -> SSAValue:
         return b.both(super().weights(b, pointer, offset, lanes), b.constant(i32, 0xFFFF, lanes))
 
@@ -297,7 +291,7 @@ class ShortChannelDot(ChannelDot):
         self, b: KernelBuilder, weights: SSAValue, factor: SSAValue, total: SSAValue
     ) -> SSAValue:
         if b.target.vnni:
-            name = self.INTRINSICS[b.target.vector_bytes]
+            name = f"llvm.x86.avx512.vpdpwssd.{b.target.vector_bytes * 8}"
             return b.instruction(name, [total, factor, weights], total.type)
         return b.insert(arith.AddiOp(total, short_products(b, factor, weights))).result
 

@@ -19,30 +19,22 @@ def clear_halo(ctx: KernelContext, buffer: Buffer) -> None:
     format = buffer.format
     if format.halo == NO_HALO or is_empty(format.shape):
         return
-    b, shape, kind = ctx.b, format.shape, buffer.element
+    b, shape = ctx.b, format.shape
     top, left, bottom, right = format.halo
     row, column = format.strides[2], format.strides[3]
-    lanes = ctx.target.lanes(kind.bytes)
-
-    def clear(start: Index, length: int) -> None:
-        ctx.vectors(
-            length,
-            lanes,
-            lambda i, n: b.store(buffer.pointer, i, kind, b.constant(kind.compute, 0, n)),
-            start,
-        )
 
     def image(indices: tuple[Index, ...]) -> None:
         origin = buffer.origin(b, indices)
         before = top * row + left * column
-        clear(b.sub(origin, before), before)
+        ctx.clear(buffer, b.sub(origin, before), before)
         # Right of one row and left of the next is one piece.
         gap = (right + left) * column
         if gap:
             with b.loop(0, shape[2] - 1) as y:
-                clear(b.add(b.add(origin, b.mul(y, row)), shape[3] * column), gap)
+                end = b.add(b.add(origin, b.mul(y, row)), shape[3] * column)
+                ctx.clear(buffer, end, gap)
         end = b.add(origin, (shape[2] - 1) * row + shape[3] * column)
-        clear(end, right * column + bottom * row)
+        ctx.clear(buffer, end, right * column + bottom * row)
 
     ctx.tasks(shape[:2], image)
 

@@ -232,13 +232,7 @@ def left_operand(ctx: KernelContext, plan: ProductPlan) -> Buffer:
             b.store(copy.pointer, copy.offset(b, position), dot.image, value)
 
         ctx.vectors(product.depth, lanes, vector)
-        end = b.add(copy.origin(b, outer), product.depth)
-        ctx.vectors(
-            gap,
-            lanes,
-            lambda i, n: b.store(copy.pointer, i, dot.image, b.constant(dot.image.compute, 0, n)),
-            end,
-        )
+        ctx.clear(copy, b.add(copy.origin(b, outer), product.depth), gap)
 
     ctx.tasks(shape[:-1], row)
     ctx.barrier()

@@ -72,7 +72,8 @@ def _refusal(site: Site) -> str | None:
     )
 
 
-def _spacing(site: Site) -> Spacing:
+def product_spacing(site: Site) -> Spacing:
+    """What the implementations of a product want between the elements of its left operand."""
     return row_spacing(Product.of(site.op))
 
 
@@ -227,4 +228,4 @@ def emit_panels(
     emit_tiles(ctx, grid, dot, plan.lanes, code.tile, code.place, finish, start, prepare)
 
 
-PANELS = Implementation("panels", _emit, 20, _refusal, _cost, _spacing, _parameters)
+PANELS = Implementation("panels", _emit, 20, _refusal, _cost, product_spacing, _parameters)

@@ -10,7 +10,6 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.lengths import likely
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import element_of, shape_of
-from xrelay.lowering.emit.format import Spacing
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
@@ -21,7 +20,7 @@ from xrelay.lowering.loops.matrix_operands import (
     packing_cycles,
     right_operand,
 )
-from xrelay.lowering.loops.matrix_panels import LEFT_TRANSPOSED, product_grid, row_spacing
+from xrelay.lowering.loops.matrix_panels import LEFT_TRANSPOSED, product_grid, product_spacing
 from xrelay.lowering.loops.matrix_product import Product, ProductPlan
 from xrelay.lowering.loops.micro_kernel import DepthLoop, Meanwhile
 from xrelay.lowering.loops.tile_code import SumsInMemory, TileAt
@@ -85,10 +84,6 @@ def _refusal(site: Site) -> str | None:
     )
 
 
-def _spacing(site: Site) -> Spacing:
-    return row_spacing(Product.of(site.op))
-
-
 def _cost(site: Site) -> float:
     plan = TilePlan.of(Product.at(site), site.target)
     tiling = plan.tiling
@@ -129,4 +124,6 @@ class _TileCode(ProductCode):
         )
 
 
-TILE_REGISTERS = Implementation("tile-registers", _emit, 20, _refusal, _cost, _spacing, _parameters)
+TILE_REGISTERS = Implementation(
+    "tile-registers", _emit, 20, _refusal, _cost, product_spacing, _parameters
+)

@@ -124,11 +124,10 @@ def accumulate(
                 near = b.address(x, b.mul(i, loop.image_step), dot.image.storage)
                 step = b.mul(i, loop.weight_step)
                 wide = b.address(w, step, dot.weight.storage)
-                if prefetch is None or far is None:
-                    return round_at(level + 1, near, wide, inner, None)
-                return round_at(
-                    level + 1, near, wide, inner, b.address(far, step, prefetch.stored.storage)
-                )
+                ahead = None
+                if prefetch is not None and far is not None:
+                    ahead = b.address(far, step, prefetch.stored.storage)
+                return round_at(level + 1, near, wide, inner, ahead)
 
             return b.fold(0, loop.rounds, 1, sums, body)
         result = list(sums)

@@ -37,7 +37,7 @@ than threads:
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
@@ -101,16 +101,14 @@ def emit_tiles(
     Emits the loops. Tiles at the end of a row or column overlap with the ones before, or are narrow ones. Sums begin with 0,
     or as `start` says; `prepare` is run before the tiles of each panel and part.
     """
-    b = ctx.b
-    zero = b.constant(dot.total.compute, 0, lanes)
+    zero = ctx.b.constant(dot.total.compute, 0, lanes)
 
     def zeros(_: Place, vectors: int) -> Sequence[SSAValue]:
         return [zero] * vectors
 
     if isinstance(tile, SumsInMemory):
-        grid = replace(
-            grid, narrow=None
-        )  # The rows of their registers are all at the same distance.
+        # The rows of their registers are all at the same distance.
+        grid = replace(grid, narrow=None)
     gather = tile.gather if isinstance(tile, SumsInMemory) else None
     all_panels = sum(likely(panels.count) for panels in grid.parts(lanes))
     for panels in grid.parts(lanes):
@@ -123,37 +121,10 @@ def emit_tiles(
             together = blocks(panels.count, ctx.team.size) if grid.depth_parts > 1 else 1
         code = _Tiles(
             ctx, grid, dot, lanes, tile, place_of, sink, start or zeros, prepare or (lambda place, part: None), panels, count,
-            panels_are_rare=is_open(grid.tiles) and likely(panels.count) * RARE <= all_panels,
+            together, panels_are_rare=is_open(grid.tiles) and likely(panels.count) * RARE <= all_panels,
         )  # fmt: skip
-
-        def task(
-            indices: tuple[Index, ...],
-            first: int = panels.first,
-            panels: int = panels.count,
-            together: int = together,
-            code: _Tiles = code,
-        ) -> None:
-            *batch, block, group = indices
-            tile_range = _range(b, block, code.count, code.grid.tiles)
-            low, high = _range(b, group, together, panels)
-            if code.grid.depth_parts > 1:
-                kept = code.kept_sums(together)
-                code.in_parts(batch, tile_range, (b.add(low, first), b.add(high, first)), kept)
-                return
-            if gather is not None:
-                code.gathered(gather, batch, tile_range, (b.add(low, first), b.add(high, first)))
-                return
-            panel = b.add(low, first)
-            place = (*batch, panel)
-            code.prepare(place, 0)
-            with code.task:
-                if isinstance(code.tile, SumsInMemory):
-                    code.overlapping(code.tile, batch, tile_range, (panel, b.add(high, first)))
-                    return
-                with b.loop(*tile_range) as i:
-                    code.whole(place, i, tile_range)
-
-        ctx.tasks((*grid.batch, blocks(grid.tiles, count), blocks(panels.count, together)), task)
+        rounds = (*grid.batch, blocks(grid.tiles, count), blocks(panels.count, together))
+        ctx.tasks(rounds, code.run)
 
 
 @dataclass(frozen=True)
@@ -172,6 +143,8 @@ class _Tiles:
     panels: PanelRange
     count: int
     """The tiles of a block."""
+    together: int
+    """The panels of a task."""
     panels_are_rare: bool
     """Whether other panels have nearly all tiles."""
 
@@ -181,26 +154,33 @@ class _Tiles:
         return self.ctx.b
 
     @property
-    def widths(self) -> Sequence[int]:
-        """The lanes that count in each vector of a panel, or those of a whole one."""
-        return self.panels.widths
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """That of the sums of a tile in memory."""
         tiling = self.grid.tiling
-        return tiling.rows, tiling.columns, len(self.widths), self.lanes
+        return tiling.rows, tiling.columns, len(self.panels.widths), self.lanes
 
-    @property
-    def task(self) -> AbstractContextManager[None]:
-        """What a task does around its tiles."""
-        tile = self.tile
-        if not isinstance(tile, SumsInMemory):
-            return nullcontext()
-        return tile.task(self.grid.tiling, self.grid.tile_width)
+    def run(self, indices: tuple[Index, ...]) -> None:
+        """A task: a block of tiles for a range of panels."""
+        b, tile, first = self.b, self.tile, self.panels.first
+        *batch, block, group = indices
+        tiles = b.part(block, self.count, self.grid.tiles)
+        low, high = b.part(group, self.together, self.panels.count)
+        panels = b.add(low, first), b.add(high, first)
+        if self.grid.depth_parts > 1:
+            self.in_parts(batch, tiles, panels)
+        elif isinstance(tile, SumsInMemory):
+            gather = tile.gather
+            windows = None if gather is None else self.gathered(gather, (*batch, panels[0]), tiles)
+            with tile.task(self.grid.tiling, self.grid.tile_width):
+                self.overlapping(tile, batch, tiles, panels, windows)
+        else:
+            place = (*batch, panels[0])
+            self.prepare(place, 0)
+            with b.loop(*tiles) as i:
+                self.whole(place, i, tiles)
 
-    def gathered(self, gather: Gather, batch: Sequence[Index], tiles: Range, panels: Range) -> None:
-        """A block of tiles for a range of panels, after what its positions read was gathered."""
+    def gathered(self, gather: Gather, place: Place, tiles: Range) -> Callable[[Index], SSAValue]:
+        """Gathers what the positions of a block of tiles read: where that of each tile lies."""
         b, tiling = self.b, self.grid.tiling
         size = gather.elements(tiling)
         memory = self.ctx.private_scratch(gather.kind, row_major((self.count, size)))
@@ -209,16 +189,13 @@ class _Tiles:
             return b.address(memory.pointer, b.mul(b.sub(i, tiles[0]), size), gather.kind.storage)
 
         with b.loop(*tiles) as i:
-            place = (*batch, panels[0])
             columns, width = self.grid.tile_columns, self.grid.tile_width
             corner = self._corner(i)
             where = TileAt(
                 place, *corner, 0, None, tiling, columns, windows=windows(i), width=width
             )
             gather.write(where)
-        assert isinstance(self.tile, SumsInMemory)
-        with self.task:
-            self.overlapping(self.tile, batch, tiles, panels, windows)
+        return windows
 
     def overlapping(
         self,
@@ -226,7 +203,7 @@ class _Tiles:
         batch: Sequence[Index],
         tiles: Range,
         panels: Range,
-        windows: Callable[[Index], SSAValue] | None = None,
+        windows: Callable[[Index], SSAValue] | None,
     ) -> None:
         """A block of tiles for a range of panels: each is handed over while the next is computed."""
         b, tiling, width = self.b, self.grid.tiling, self.grid.tile_width
@@ -271,7 +248,7 @@ class _Tiles:
                 windows=None if windows is None else windows(i),
                 width=width,
             )
-            tile.compute(where, len(self.widths), kept.pointer, hand_over)
+            tile.compute(where, len(self.panels.widths), kept.pointer, hand_over)
         last = b.sub(tiles[1], 1)
         place = *batch, b.sub(panels[1], 1)
         self._finish(kept, (0,), place, *self._corner(last), width)
@@ -283,7 +260,7 @@ class _Tiles:
 
         def sums(grid: TileGrid) -> Sequence[SSAValue]:
             assert not isinstance(self.tile, SumsInMemory), "these are handed over later"
-            first = list(self.start(place, len(self.widths))) * grid.tiling.positions
+            first = list(self.start(place, len(self.panels.widths))) * grid.tiling.positions
             columns, near = grid.tile_columns, self._near(grid, place, 0, ahead)
             where = TileAt(place, *corner, 0, near, grid.tiling, columns, self._is_rare(grid))
             return self.tile(where, first)
@@ -338,15 +315,11 @@ class _Tiles:
         for place, total in zip(self._sums(grid, kept, slot), sums, strict=True):
             self.b.store(place, 0, self.dot.total, total)
 
-    def kept_sums(self, panels: int) -> Buffer:
-        """Memory of the thread for the sums of a block of tiles of some panels."""
-        return self.ctx.private_scratch(
-            self.dot.total, row_major((panels, self.count, *self.shape))
-        )
-
-    def in_parts(self, batch: Sequence[Index], tiles: Range, panels: Range, kept: Buffer) -> None:
+    def in_parts(self, batch: Sequence[Index], tiles: Range, panels: Range) -> None:
         """A block of tiles for a range of panels, with the sums in memory between the parts."""
         b, kind, tile = self.b, self.dot.total, self.tile
+        format = row_major((self.together, self.count, *self.shape))
+        kept = self.ctx.private_scratch(kind, format)
         assert not isinstance(tile, SumsInMemory), (
             "registers of sums hold them over the whole depth"
         )
@@ -361,7 +334,7 @@ class _Tiles:
                     body(panel, i, (b.sub(panel, panels[0]), b.sub(i, tiles[0])))
 
         def clear(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
-            first = self.start((*batch, panel), len(self.widths))
+            first = self.start((*batch, panel), len(self.panels.widths))
             tiling = self.grid.tiling
             with b.loop(0, tiling.rows) as row, b.loop(0, tiling.columns) as column:
                 for v, value in enumerate(first):
@@ -465,7 +438,7 @@ class _Tiles:
             self.b.address(kept.pointer, self._sum(kept, (*slot, 0, 0, 0)), storage)
         )
         for row, column, v in product(
-            range(tiling.rows), range(tiling.columns), range(len(self.widths))
+            range(tiling.rows), range(tiling.columns), range(len(self.panels.widths))
         ):
             place = *(0 for _ in slot), row, column, v
             yield self.b.address(first, self._sum(kept, place), storage)
@@ -539,7 +512,7 @@ class _Tiles:
             self.sink(self._position(place, (y, x), v, width), value)
 
         if certainly(self.panels.rest, 0):
-            for v, width in enumerate(self.widths):
+            for v, width in enumerate(self.panels.widths):
                 vector(v, width)
             return
         # The columns that there are: whole vectors, then one by one.
@@ -556,11 +529,11 @@ class _Tiles:
         self, grid: TileGrid, place: Place, corner: tuple[Index, Index], sums: Sequence[SSAValue]
     ) -> None:
         """Gives the sums of a tile of a grid, which are in registers, to the sink."""
-        b, (y, x), vectors = self.b, corner, len(self.widths)
+        b, (y, x), vectors = self.b, corner, len(self.panels.widths)
         for number, value in enumerate(sums):
             row, column = divmod(number // vectors, grid.tiling.columns)
             v = number % vectors
-            width = self.widths[v]
+            width = self.panels.widths[v]
             position = self._position(place, (b.add(y, row), b.add(x, column)), v, width)
             self.sink(position, b.first_lanes(value, width))
 
@@ -576,10 +549,3 @@ def converted(b: KernelBuilder, sink: Sink, total: Element, result: Element) -> 
     if total == result:
         return sink
     return lambda position, value: sink(position, convert(b, value, total, result))
-
-
-def _range(b: KernelBuilder, block: Index, size: int, length: int) -> Range:
-    """The numbers below `length` in a block of `size`."""
-    start = b.mul(block, size)
-    stop = b.add(start, size)
-    return start, stop if certainly(length % size, 0) else b.smaller(stop, length)

@@ -204,14 +204,11 @@ def prepare_image(
 
 def _fill(ctx: KernelContext, buffer: Buffer, number: float) -> None:
     b, kind = ctx.b, buffer.element
-    size = 1
-    for dim in buffer.shape:
-        size *= dim
 
     def store(_: tuple[Index, ...], offset: Index, lanes: int) -> None:
         b.store(buffer.pointer, offset, kind, b.constant(kind.compute, number, lanes))
 
-    ctx.vector_tasks((), size, ctx.target.lanes(kind.bytes), store)
+    ctx.vector_tasks((), prod(buffer.shape), ctx.target.lanes(kind.bytes), store)
 
 
 def _copy_rows(

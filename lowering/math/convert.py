@@ -1,11 +1,11 @@
 """Conversion of values between element types, as `relay.cast` defines it."""
 
 from xdsl.dialects import arith, llvm, math
-from xdsl.dialects.builtin import BFloat16Type, IntegerType, bf16, f16, f32, i32, i64
+from xdsl.dialects.builtin import BFloat16Type, IntegerType, bf16, f16, f32, f64, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder, Saturated, Whole, mangle
-from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.elements import Element, element, wide
 from xrelay.lowering.emit.index import lanes_of, with_lanes
 from xrelay.lowering.math.arithmetic import highest, lowest
 from xrelay.lowering.math.half import (
@@ -17,6 +17,8 @@ from xrelay.lowering.math.half import (
 )
 from xrelay.lowering.math.quotients import known_number, rounded_quotient
 
+BOOL, SINGLE, REAL = element(i1), element(f32), element(f64)
+"""What much is converted to."""
 MOST_ADDED = 1 << 16
 """To a rounded number, as the zero points of integers of 16 bits."""
 
@@ -58,12 +60,7 @@ def _from_float(
         return _clamped(b, value, old, new, lanes)
     if not new.is_float:
         name = "llvm.fptosi.sat" if new.signed else "llvm.fptoui.sat"
-        op = llvm.CallIntrinsicOp(
-            f"{name}.{mangle(result)}.{mangle(value.type)}", [value], [result]
-        )
-        converted = b.insert(op).ress
-        assert converted is not None
-        return converted
+        return b.instruction(f"{name}.{mangle(result)}.{mangle(value.type)}", [value], result)
     if isinstance(new.compute, BFloat16Type):
         single = convert(b, value, old, wide(new))
         return flush_to_bfloat(b, single) if b.flushes_bfloat else narrow_to_bfloat(b, single)

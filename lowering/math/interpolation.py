@@ -4,20 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.image.resize import CUBIC, NEAREST
 from xrelay.dialects.lengths import is_open
 from xrelay.lowering.emit.builder import KernelBuilder
-from xrelay.lowering.emit.elements import INDEX, Element, element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.math.arithmetic import add, multiply
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.convert import REAL, SINGLE, convert
 from xrelay.lowering.math.lanes import Lanes
-
-REAL = element(f64)
-SINGLE = element(f32)
 
 EPSILON = 1e-5
 """What rounding down and up looks beyond a coordinate."""

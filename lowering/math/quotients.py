@@ -5,7 +5,7 @@ What is computed instead is not the quotient, but has the same nearest integer: 
 with all numbers where the integer can differ.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -61,7 +61,7 @@ def rounded_quotient(b: KernelBuilder, x: SSAValue, low: int, high: int) -> tupl
         return x, False
     terms = _terms(b, division.lhs)
     if terms is not None:
-        (first, second), (p, q) = terms
+        (first, p), (second, q) = terms
         factors = sum_factors(p, q, divisor, low, high)
         if factors is not None:
             a, c, rest = (v.number(each) for each in factors)
@@ -129,14 +129,14 @@ class Term:
         return np.arange(self.low, self.high + 1, dtype=np.float32)
 
 
-def _terms(b: KernelBuilder, x: SSAValue) -> tuple[Sequence[SSAValue], Sequence[Term]] | None:
-    """The integers of a sum of two quantised numbers, and what becomes of them."""
+def _terms(
+    b: KernelBuilder, x: SSAValue
+) -> tuple[tuple[SSAValue, Term], tuple[SSAValue, Term]] | None:
+    """The integers of a sum of two quantised numbers, each with what becomes of it."""
     if not isinstance(x.owner, arith.AddfOp):
         return None
-    found = [_term(b, each) for each in x.owner.operands]
-    values = [each[0] for each in found if each is not None]
-    terms = [each[1] for each in found if each is not None]
-    return (values, terms) if len(terms) == len(found) else None
+    first, second = (_term(b, each) for each in x.owner.operands)
+    return None if first is None or second is None else (first, second)
 
 
 def _term(b: KernelBuilder, x: SSAValue) -> tuple[SSAValue, Term] | None:

@@ -9,7 +9,7 @@ Kernels read and write tensors in any format. What else reads such a tensor (nam
 copies of bytes) reads a row-major copy of it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -32,7 +32,7 @@ from xrelay.lowering.program.kernel import Rest
 from xrelay.lowering.program.operations import PASSING_ON, calls_kernel, program_ops
 from xrelay.lowering.program.selection import Choices
 from xrelay.lowering.program.storage import leaves_of, origin
-from xrelay.runtime.layouts import Growth, Layouts, Rows
+from xrelay.runtime.layouts import Growth, Layouts
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ def prepare(
             # What the input held is read until all is computed.
             end.operands[number] = _copy_before(end, number)
     laid: set[Leaf] = {_input(block, inputs, rows.name) for rows in layouts.inputs}
-    for number in _numbers(layouts.outputs, outputs):
+    own = [_number(outputs, rows.name) for rows in layouts.outputs]
+    for number in own:
         value = end.operands[number]
         source = origin((value, 0))
         owner = source[0].owner
@@ -84,7 +85,6 @@ def prepare(
             end.operands[number] = _copy_before(end, number)
             source = (end.operands[number], 0)
         laid.add(source)
-    own = set(_numbers(layouts.outputs, outputs))
     for op in list(program_ops(block)):
         if isinstance(op, PASSING_ON) or _computes(op):
             continue
@@ -118,7 +118,7 @@ def caller_memory(
     """
     block, end = function.body.block, function.body.block.last_op
     assert end is not None
-    returned = [leaf for value in end.operands for leaf in leaves_of(value)]
+    returned = list(leaves_of(*end.operands))
     formats = {
         leaf: _rows_of(leaf_shape(leaf), rows.axis, layouts.capacities[rows.capacity])
         for leaf, rows in (
@@ -190,8 +190,8 @@ def _rows_of(shape: Sequence[int], axis: int, capacity: int) -> Format:
 
 def _computes(op: Operation | Block) -> bool:
     """Whether an operation is the call of a kernel, and no other name of what it is given."""
-    return calls_kernel(op) and isinstance(op, Operation) and all(
-        origin(leaf) == leaf for result in op.results for leaf in leaves_of(result)
+    return isinstance(op, Operation) and calls_kernel(op) and all(
+        origin(leaf) == leaf for leaf in leaves_of(*op.results)
     )  # fmt: skip
 
 
@@ -204,12 +204,7 @@ def _copy_before(op: Operation, number: int) -> SSAValue:
 
 def _input(block: Block, inputs: Sequence[Port], name: str) -> Leaf:
     """The tensor of an input."""
-    leaves = [leaf for arg in block.args for leaf in leaves_of(arg)]
-    return leaves[_number(inputs, name)]
-
-
-def _numbers(rows: Sequence[Rows], ports: Sequence[Port]) -> Iterator[int]:
-    return (_number(ports, each.name) for each in rows)
+    return list(leaves_of(*block.args))[_number(inputs, name)]
 
 
 def _number(ports: Sequence[Port], name: str) -> int:

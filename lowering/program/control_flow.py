@@ -7,9 +7,9 @@ give.
 from math import prod
 
 from xdsl.dialects import func, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TupleType
 from xdsl.dialects.scf import Scf
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
@@ -24,6 +24,7 @@ from xrelay.dialects.shapes import (
     is_integer_type,
     is_tensor_type,
     leaf_types,
+    types_within,
 )
 from xrelay.lowering.program.operations import (
     CONTROL_FLOW,
@@ -55,26 +56,25 @@ def called_functions(function: func.FuncOp) -> list[func.FuncOp]:
     pending = [function]
     for each in pending:
         for op in (op for block in each.body.blocks for op in program_ops(block)):
-            if not isinstance(op, func.CallOp):
-                continue
-            called = symbols.lookup(op, op.callee.string_value())
-            if isinstance(called, func.FuncOp) and called not in found and has_code(called):
+            called = _called(op, symbols) if isinstance(op, func.CallOp) else None
+            if called is not None and called not in found:
                 found[called] = None
                 pending.append(called)
     return list(found)
 
 
+def _called(op: func.CallOp, symbols: Symbols) -> func.FuncOp | None:
+    """The function that is called and lowered with its caller, if it has code here."""
+    called = symbols.lookup(op, op.callee.string_value())
+    if not isinstance(called, func.FuncOp) or called.is_declaration:
+        return None
+    return None if has_flag(called, SKIPPED_FUNCTIONS) else called
+
+
 def _calls_itself(op: func.CallOp, symbols: Symbols) -> bool:
     """Whether a call is of a function that calls itself, through others or not."""
-    called = symbols.lookup(op, op.callee.string_value())
-    if not isinstance(called, func.FuncOp) or not has_code(called):
-        return False
-    return called in called_functions(called)
-
-
-def has_code(function: func.FuncOp) -> bool:
-    """Whether a function that is called is lowered with its callers: nobody else does."""
-    return not function.is_declaration and not has_flag(function, SKIPPED_FUNCTIONS)
+    called = _called(op, symbols)
+    return called is not None and called in called_functions(called)
 
 
 def check_straight(function: func.FuncOp) -> None:
@@ -121,7 +121,7 @@ def _why_no_code(op: Operation, symbols: Symbols) -> str | None:
             return _why_not_called(op, symbols)
         case tensor.ExtractOp():
             return _why_not_extracted(op)
-        case tensor.FromElementsOp() if len(op.elements) != 1 or not _is_number(op.elements[0]):
+        case tensor.FromElementsOp() if len(op.elements) != 1 or not is_scalar(op.elements[0].type):
             return "only a tensor of one integer is made of numbers"
         case tensor.InsertSliceOp():
             return None if _is_row(op) else "only one of the rows of a tensor can be replaced"
@@ -152,19 +152,14 @@ def _why_not(op: scf.IfOp | scf.ForOp | scf.WhileOp) -> str | None:
 
 def _why_not_called(op: func.CallOp, symbols: Symbols) -> str | None:
     """Why a call cannot be lowered."""
-    called = symbols.lookup(op, op.callee.string_value())
-    if not isinstance(called, func.FuncOp) or not has_code(called):
+    if _called(op, symbols) is None:
         return "the function that it calls has no body here, or is for another compiler"
     for value in (*op.operands, *op.results):
         if not _holds_tensors(value.type):
             return f"a call takes or gives {value.type}, expected tensors"
-        if any(map(_has_open_lengths, leaf_types(value.type))):
+        if any(is_dynamic(each) or is_open_type(each) for each in leaf_types(value.type)):
             return f"a call takes or gives {value.type}, which has a dimension that is not known"
     return None
-
-
-def _has_open_lengths(type_: TensorType[Attribute]) -> bool:
-    return is_dynamic(type_) or is_open_type(type_)
 
 
 def _why_not_extracted(op: tensor.ExtractOp) -> str | None:
@@ -210,23 +205,12 @@ def _sizes(op: tensor.InsertSliceOp) -> tuple[int | None, ...]:
     )
 
 
-def _is_number(value: SSAValue) -> bool:
-    return is_scalar(value.type)
-
-
 _FUNCTION_TYPES = (AdtType, FnType, ForallType, TypeVarType)
 
 
 def _holds(type_: Attribute, kinds: tuple[type[Attribute], ...]) -> bool:
     """Whether a type is one of some kinds, or a tuple with such a field."""
-    parts = [type_]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, kinds):
-            return True
-        if isinstance(part, TupleType):
-            parts.extend(part.types.data)
-    return False
+    return any(isinstance(part, kinds) for part in types_within(type_))
 
 
 def _holds_tensors(type_: Attribute) -> bool:

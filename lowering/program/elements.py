@@ -6,12 +6,12 @@ Kernels of tensors without elements: a length that is not known before the progr
                                length has to be 1 or more, which becomes a condition of the program
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from functools import reduce
 from math import prod
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.length_scope import Scope
@@ -46,7 +46,7 @@ def with_elements(group: Group) -> Generator[int]:
     """
     Around the code of the kernel of a group: gives the number of elements of its results, without which it must not run.
     """
-    lengths = _lengths(value.type for value in values_of(group))
+    lengths = _lengths(value.type for value in group.values)
     opened = {polynomial(length): length for length in lengths if is_open(length)}
     scope = next(map(scope_of, opened.values()), None)
     elements = sum(prod(leaf.get_shape()) for leaf in leaf_types(group.result.type))
@@ -84,13 +84,6 @@ def with_rounds(count: int) -> AbstractContextManager[None]:
     scope = scope_of(count)
     assert scope is not None
     return scope.empty.assuming(scope.empty.emptying(polynomial(count)))
-
-
-def values_of(group: Group) -> Iterator[SSAValue]:
-    """The values of a group."""
-    yield from group.params
-    for op in group.ops:
-        yield from op.results
 
 
 def _lengths(types: Iterable[Attribute]) -> Iterable[int]:

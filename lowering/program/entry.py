@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import FunctionType, UnitAttr, i64
-from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Region
 
+from xrelay.lowering.emit.attributes import POINTER
 from xrelay.lowering.emit.context import BARRIER, NEXT_TASK
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE
 from xrelay.lowering.program.steps import Node, may_fail, may_last, within
@@ -58,9 +58,8 @@ def write_called(
 
 def _block(names: Sequence[str]) -> Block:
     """The block of a function with some arguments."""
-    pointer = LLVMPointerType()
     numbers = ("thread", "threads", "left")
-    types: list[Attribute] = [i64 if name in numbers else pointer for name in names]
+    types: list[Attribute] = [i64 if name in numbers else POINTER for name in names]
     block = Block(arg_types=types)
     for arg, hint in zip(block.args, names, strict=True):
         arg.name_hint = hint
@@ -75,14 +74,13 @@ def _function(name: str, block: Block) -> func.FuncOp:
 
 def declarations(threads: int, *, profile: bool, loops: bool) -> list[llvm.FuncOp]:
     """The functions of the run time that the program calls."""
-    pointer = LLVMPointerType()
     taken: dict[str, llvm.LLVMFunctionType] = {}
     if threads > 1:
-        taken[BARRIER] = llvm.LLVMFunctionType([pointer, i64])
-        taken[NEXT_TASK] = llvm.LLVMFunctionType([pointer, *[i64] * 5], i64)
+        taken[BARRIER] = llvm.LLVMFunctionType([POINTER, i64])
+        taken[NEXT_TASK] = llvm.LLVMFunctionType([POINTER, *[i64] * 5], i64)
     if profile:
-        taken |= dict.fromkeys((STAMP, STAMP_ALONE), llvm.LLVMFunctionType([pointer, i64]))
+        taken |= dict.fromkeys((STAMP, STAMP_ALONE), llvm.LLVMFunctionType([POINTER, i64]))
     if loops:
-        taken[POLL] = llvm.LLVMFunctionType([pointer, i64, i64, pointer], i64)
+        taken[POLL] = llvm.LLVMFunctionType([POINTER, i64, i64, POINTER], i64)
     external = llvm.LinkageAttr("external")
     return [llvm.FuncOp(name, type_, linkage=external) for name, type_ in taken.items()]

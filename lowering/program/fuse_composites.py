@@ -16,7 +16,7 @@ Leaves alone: composites of other names, what is within `relay.fused` or another
 functions for other compilers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
@@ -30,7 +30,9 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
 from xrelay.lowering.emit.strategy import Site
 from xrelay.lowering.emit.target import NATIVE, Target, named_target
-from xrelay.lowering.program.composite import is_better_inlined, is_known
+from xrelay.lowering.operators.attention.code import ATTENTION
+from xrelay.lowering.operators.attention.cost import attention_of, inlined_seconds, team_seconds
+from xrelay.lowering.operators.attention.parts import NAME, cut_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class FuseOrInline(RewritePattern):
     threads: int
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, CompositeOp) or not is_known(op):
+        if not isinstance(op, CompositeOp) or op.composite.data != NAME:
             return
         if is_better_inlined(Site(op, self.target, self.threads)):
             inline(op, rewriter)
@@ -56,6 +58,17 @@ class FuseOrInline(RewritePattern):
         fused.location = op.location
         fused.result.name_hint = op.result.name_hint
         rewriter.replace(op, fused)
+
+
+def is_better_inlined(site: Site) -> bool:
+    """Whether the operators of a composite do better on their own, which is decided for likely lengths."""
+    if all(each.refusal(site) is not None for each in ATTENTION):
+        return True
+    site = site.likely
+    if cut_of(attention_of(site), site.target, site.threads).key_blocks > 1:
+        # Blocks of keys round otherwise: bits must not depend on the number of threads.
+        site = replace(site, threads=1)
+    return inlined_seconds(site) < team_seconds(site)
 
 
 def inline(op: CompositeOp, rewriter: PatternRewriter) -> None:

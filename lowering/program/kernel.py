@@ -16,7 +16,6 @@ from math import prod
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, UnitAttr, i64
-from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -24,12 +23,12 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
 from xrelay.dialects.lengths import certainly, hint, holds_lengths, is_open, is_open_type
-from xrelay.dialects.shapes import HasNoCode, leaf_types, same_shape
+from xrelay.dialects.shapes import HasNoCode, same_shape
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.traits import ReshapeOnly
+from xrelay.lowering.emit.attributes import POINTER
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext, Team
-from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import (
     Buffer,
     Evaluator,
@@ -51,12 +50,13 @@ from xrelay.lowering.operators.nn.norm import channel_shape
 from xrelay.lowering.operators.tensor.many_fields import has_many_fields
 from xrelay.lowering.operators.tensor.reshape import reshaped_position
 from xrelay.lowering.program.anchors import BROADCASTING, reshaped, without_last_reshapes
-from xrelay.lowering.program.elements import values_of, with_elements
+from xrelay.lowering.program.elements import with_elements
 from xrelay.lowering.program.operations import PASSING_ON
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.registry import RULES, STRATEGIES, breaks_rows, why_no_code
 from xrelay.lowering.program.selection import Choice
 from xrelay.lowering.program.small import threads_of
+from xrelay.lowering.program.storage import leaves_of
 
 KERNEL_ATTRIBUTE = "xrelay.kernel"
 """Marks the functions that are kernels."""
@@ -104,12 +104,12 @@ class Rest:
     first: int
 
 
-def group_inputs(group: Group) -> list[Leaf]:
-    """The tensors that a kernel reads, in the order of its parameters."""
-    return [
-        *((param, i) for param in group.params for i in range(len(leaf_types(param.type)))),
-        *((constant.result, 0) for constant in group.constants),
-    ]
+def kernel_inputs(group: Group, values: Sequence[SSAValue]) -> list[Leaf]:
+    """
+    The tensors that a kernel reads, in the order of its parameters: those of `values`, which are `params` or `args` of
+    the group, and constants among the operators.
+    """
+    return list(leaves_of(*values, *(constant.result for constant in group.constants)))
 
 
 def build_kernel(
@@ -119,7 +119,7 @@ def build_kernel(
     choices: Sequence[Choice],
     inputs: Sequence[Format],
     outputs: Sequence[Format],
-    rests: Sequence[Rest | None] = (),
+    rests: Sequence[Rest | None],
 ) -> Kernel:
     """
     The kernel of a group whose operators are computed as chosen, for tensors in the given formats. `rests` has, for each
@@ -147,34 +147,24 @@ def _built(
     rests: Sequence[Rest | None],
 ) -> tuple[Kernel, bool]:
     """A kernel for so many threads, and whether there is work that they share."""
-    pointer = LLVMPointerType()
     count = len(inputs) + len(outputs)
     reads_lengths = (
-        any(is_open_type(each.type) for each in values_of(group))
+        any(is_open_type(each.type) for each in group.values)
         or any(is_open(each) for format in (*inputs, *outputs) for each in format.strides)
         or any(holds_lengths(inner) for op in group.ops for inner in op.walk())
     )
-    block = Block(arg_types=[*[pointer] * (count + reads_lengths + 1), i64, i64, pointer])
+    block = Block(arg_types=[*[POINTER] * (count + reads_lengths + 1), i64, i64, POINTER])
     lengths = block.args[count] if reads_lengths else None
     b = KernelBuilder(block, options.target, lengths, flushes_bfloat=options.flushes_bfloat)
     evaluator = Evaluator(b, RULES)
-    leaves = group_inputs(group)
+    leaves = kernel_inputs(group, group.params)
     for leaf, arg, format in zip(leaves, block.args, inputs, strict=False):
         evaluator.buffers[leaf] = Buffer(arg, format, leaf_element(leaf))
-    results = [
-        Buffer(arg, format, leaf_element((group.result, i)))
-        for i, (arg, format) in enumerate(
-            zip(block.args[len(inputs) : count], outputs, strict=True)
-        )
-    ]
-    scratch, thread, count_of_threads, team = block.args[-4:]
+    places = zip(leaves_of(group.result), block.args[len(inputs) : count], outputs, strict=True)
+    results = [Buffer(arg, format, leaf_element(leaf)) for leaf, arg, format in places]
+    scratch, *team = block.args[-4:]
     ctx = KernelContext(
-        b,
-        evaluator,
-        scratch,
-        Team(threads, thread, count_of_threads, team),
-        results,
-        frozenset(group.known),
+        b, evaluator, scratch, Team(threads, *team), results, frozenset(group.known)
     )
     _emit_group(ctx, group, choices, rests)
     b.insert(func.ReturnOp())
@@ -211,7 +201,7 @@ def _emit_group(
     chosen = {choice.op: choice for choice in choices}
 
     def emit(op: Operation, sink: Sink) -> None:
-        leaves = _leaves(op.results[0])
+        leaves = list(leaves_of(op.results[0]))
         if leaves and all(0 in leaf_shape(leaf) for leaf in leaves):
             return
         choice = chosen[op]
@@ -227,7 +217,7 @@ def _emit_group(
         if op is not anchor and op in chosen:
             buffers = _result_buffers(ctx, op, group)
             ctx.places = buffers
-            places = dict(zip(_leaves(op.results[0]), buffers, strict=True))
+            places = dict(zip(leaves_of(op.results[0]), buffers, strict=True))
             if type(op) not in RULES:
                 # Some read what they have written. Others ask for elements by the rule.
                 ctx.ev.buffers.update(places)
@@ -235,7 +225,7 @@ def _emit_group(
             ctx.barrier()
             ctx.ev.buffers.update(places)
             continue
-        for leaf in _leaves(op.results[0]):
+        for leaf in leaves_of(op.results[0]):
             if leaf in repeated:
                 kept = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
                 _emit_on_demand(ctx, group, {leaf: kept})
@@ -253,8 +243,7 @@ def _emit_group(
 def _emit_results(ctx: KernelContext, group: Group, rests: Sequence[Rest | None]) -> None:
     """The results that do not lie in their buffers yet, those of a shape in one loop."""
     by_shape: dict[tuple[tuple[int, ...], Rest | None], dict[Leaf, Buffer]] = {}
-    parts = rests or [None] * len(ctx.results)
-    for leaf, buffer, rest in zip(_leaves(group.result), ctx.results, parts, strict=True):
+    for leaf, buffer, rest in zip(leaves_of(group.result), ctx.results, rests, strict=True):
         if ctx.ev.buffers.get(leaf) is not buffer:
             by_shape.setdefault((buffer.shape, rest), {})[leaf] = buffer
     for (_, rest), results in by_shape.items():
@@ -303,12 +292,8 @@ def _result_buffers(ctx: KernelContext, op: Operation, group: Group) -> list[Buf
         return ctx.results
     return [
         ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
-        for leaf in _leaves(op.results[0])
+        for leaf in leaves_of(op.results[0])
     ]
-
-
-def _leaves(value: SSAValue) -> list[Leaf]:
-    return [(value, number) for number in range(len(leaf_types(value.type)))]
 
 
 def _often_wanted(group: Group, complex_ops: AbstractSet[Operation]) -> set[Leaf]:
@@ -330,7 +315,7 @@ def _often_wanted(group: Group, complex_ops: AbstractSet[Operation]) -> set[Leaf
         if isinstance(op, PASSING_ON):
             continue
         in_memory = has_many_fields(op)
-        for leaf in _leaves(op.results[0]):
+        for leaf in leaves_of(op.results[0]):
             positions, own = wanted.get(leaf, set()), set[Hashable]((leaf,))
             if op in complex_ops:
                 positions = own
@@ -338,7 +323,7 @@ def _often_wanted(group: Group, complex_ops: AbstractSet[Operation]) -> set[Leaf
                 often.add(leaf)
                 positions = own
             for operand in op.operands:
-                for field, source in zip(_leaves(operand), source_leaves(operand), strict=True):
+                for field, source in zip(leaves_of(operand), source_leaves(operand), strict=True):
                     if in_memory:
                         want(source, TOO_MANY_POSITIONS)
                     elif isinstance(op, BROADCASTING):
@@ -346,11 +331,6 @@ def _often_wanted(group: Group, complex_ops: AbstractSet[Operation]) -> set[Leaf
                     else:
                         want(source, {(leaf, field, each) for each in positions})
     return often
-
-
-def _collects_results(op: Operation, group: Group) -> bool:
-    """Whether an operator only puts the results of a group together."""
-    return isinstance(op, TupleOp) and op.result is group.result
 
 
 def _emit_on_demand(
@@ -397,12 +377,8 @@ def _lanes(ctx: KernelContext, group: Group) -> int:
     on_demand = [op for op in group.ops if (op.results[0], 0) not in ctx.ev.buffers]
     if any(map(breaks_rows, on_demand)):
         return 1
-    kinds: list[Element] = [
-        element(type_.element_type)
-        for value in (*group.params, *(op.results[0] for op in group.ops))
-        for type_ in leaf_types(value.type)
-    ]
-    return ctx.target.lanes(max(kind.bytes for kind in kinds))
+    leaves = leaves_of(*group.values)
+    return ctx.target.lanes(max(leaf_element(leaf).bytes for leaf in leaves))
 
 
 def _widest_span(group: Group, shape: tuple[int, ...]) -> int:
@@ -413,7 +389,8 @@ def _widest_span(group: Group, shape: tuple[int, ...]) -> int:
     rank = len(shape)
     span = rank
     for op in group.ops:
-        if isinstance(op, ConstantOp) or _collects_results(op, group):
+        puts_together = isinstance(op, TupleOp) and op.result is group.result
+        if isinstance(op, ConstantOp) or puts_together:
             continue
         if not isinstance(op, BROADCASTING) or not same_shape(
             leaf_shape((op.results[0], 0)), shape

@@ -1,36 +1,29 @@
 """The steps of a function, its branches and loops, and where their tensors lie."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, scf, tensor
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.branches import passed_on
-from xrelay.dialects.core.annotation import AnnotationOp
 from xrelay.dialects.core.failure import FailOp
 from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
-from xrelay.dialects.core.values import (
-    CompositeOp,
-    ConstantOp,
-    FusedOp,
-    TupleGetItemOp,
-    TupleOp,
-    YieldOp,
-)
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, YieldOp
 from xrelay.dialects.lengths import is_open
-from xrelay.dialects.shapes import HasNoCode, leaf_types
+from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import Group, group_of
 from xrelay.lowering.program.elements import with_rounds
-from xrelay.lowering.program.kernel import Kernel, Rest, build_kernel, group_inputs
+from xrelay.lowering.program.kernel import Kernel, Rest, build_kernel, kernel_inputs
 from xrelay.lowering.program.operations import (
+    PASSING_ON,
     SCALARS,
     TERMINATORS,
     LoopOp,
@@ -62,12 +55,13 @@ from xrelay.lowering.program.storage import (
     byte_size,
     leaf_bytes,
     leaves_of,
-    operand_leaves,
     origin,
-    result_leaves,
     tensor_type_of,
     value_types,
 )
+
+NO_STEPS = (func.ReturnOp, YieldOp, ConstantOp, tensor.EmptyOp, *PASSING_ON, *TERMINATORS)
+"""Operations that do nothing when the program runs."""
 
 
 @dataclass(eq=False)
@@ -96,8 +90,7 @@ class Lowering:
     def run(self, function: func.FuncOp) -> None:
         """Lowers a function: its operations, and copies of results that are not where they belong."""
         block = function.body.block
-        inputs = [leaf for arg in block.args for leaf in leaves_of(arg)]
-        for number, leaf in enumerate(inputs):
+        for number, leaf in enumerate(leaves_of(*block.args)):
             self.places.storage[leaf] = Storage("input", number)
         self.block(block)
         outputs = enumerate(returned(function))
@@ -111,9 +104,7 @@ class Lowering:
     def lower(self, op: Operation) -> None:
         """Adds what one operation does."""
         match op:
-            case func.ReturnOp() | YieldOp() | ConstantOp() | AnnotationOp():
-                pass
-            case TupleOp() | TupleGetItemOp():
+            case _ if isinstance(op, NO_STEPS):
                 pass
             case RefCreateOp():
                 self.copy_leaves(op.value, op.result, self.result_storage(op))
@@ -134,32 +125,33 @@ class Lowering:
             case FusedOp() | RelayOp():
                 if origin((op.results[0], 0)) == (op.results[0], 0):
                     self.call(op)
+            case tensor.ExtractOp():
+                self.load(op)
+            case tensor.FromElementsOp():
+                self.write(op)
+            case tensor.InsertSliceOp():
+                self.insert(op)
+            case func.CallOp():
+                self.invoke(op)
+            case scf.IfOp():
+                self.branch(op)
+            case scf.ForOp() | scf.WhileOp():
+                self.loop(op)
+            case _ if isinstance(op, SCALARS):
+                self.nodes.append(Scalar(op))
             case _:
-                self.lower_flow(op)
+                raise HasNoCode(
+                    f"{op.name} cannot be lowered: only operators of the relay dialect are"
+                )
 
     # -- branches, loops, and single numbers ------------------------------------------------------
 
-    def lower_flow(self, op: Operation) -> None:
-        """Adds control flow, or the arithmetic that it needs."""
-        if isinstance(op, SCALARS):
-            self.nodes.append(Scalar(op))
-        elif isinstance(op, tensor.ExtractOp):
-            self.load(op)
-        elif isinstance(op, tensor.FromElementsOp):
-            number, (place,) = op.elements[0], self.result_storage(op)
-            size = leaf_bytes((op.result, 0))
-            step, is_alone = Step(COPY, (), 0, size), self.options.has_small_steps
-            self.add(Call(None, (), (place,), step, size, number=number, is_alone=is_alone))
-        elif isinstance(op, tensor.InsertSliceOp):
-            self.insert(op)
-        elif isinstance(op, func.CallOp):
-            self.invoke(op)
-        elif isinstance(op, scf.IfOp):
-            self.branch(op)
-        elif isinstance(op, scf.ForOp | scf.WhileOp):
-            self.loop(op)
-        elif not isinstance(op, (*TERMINATORS, tensor.EmptyOp)):
-            raise HasNoCode(f"{op.name} cannot be lowered: only operators of the relay dialect are")
+    def write(self, op: tensor.FromElementsOp) -> None:
+        """Adds the step that makes a tensor of a number."""
+        size = leaf_bytes((op.result, 0))
+        step, is_alone = Step(COPY, (), 0, size), self.options.has_small_steps
+        places = self.result_storage(op)
+        self.add(Call(None, (), places, step, size, number=op.elements[0], is_alone=is_alone))
 
     def load(self, op: tensor.ExtractOp) -> None:
         """Adds the load of an element, whose place `check_flow` has seen to be a constant."""
@@ -180,20 +172,19 @@ class Lowering:
             self.copy(source, place, leaf_bytes((op.dest, 0)))
         size, row = leaf_bytes((op.source, 0)), self.places.locate((op.source, 0))
         rows = Rows(op.offsets[0], tensor_type_of((op.dest, 0)).get_shape()[0])
-        step, is_alone = Step(COPY, (), 0, 2 * size), is_small_copy(size, self.options)
-        self.add(Call(None, (row,), (place,), step, size, rows, is_alone=is_alone))
+        self.copy(row, place, size, rows)
 
     def invoke(self, op: func.CallOp) -> None:
         """Adds the call of a function, which gives tensors that lie row-major, and takes such."""
-        reads = tuple(map(self.places.locate, operand_leaves(op)))
-        writes = tuple(map(self.places.place, result_leaves(op)))
-        moved = sum(map(leaf_bytes, (*operand_leaves(op), *result_leaves(op))))
+        reads = tuple(map(self.places.locate, leaves_of(*op.operands)))
+        writes = self.result_storage(op)
+        moved = sum(map(leaf_bytes, leaves_of(*op.operands, *op.results)))
         step = Step(CALL, (), 0, moved, op)
         self.add(Call(None, reads, writes, step, function=self.functions[op.callee.string_value()]))
 
     def branch(self, op: scf.IfOp) -> None:
         """Adds a branch, each side of which leaves its results in the same places."""
-        results = [leaf for result in op.results for leaf in leaves_of(result)]
+        results = list(leaves_of(*op.results))
         sides: list[Sequence[Node]] = []
         for region in op.regions:
             with self.collected() as side:
@@ -206,7 +197,7 @@ class Lowering:
     def loop(self, op: LoopOp) -> None:
         """Adds a loop. What it carries lies in one place in all rounds."""
         carried = carried_values(op)
-        leaves = [leaf for value, _ in carried for leaf in leaves_of(value)]
+        leaves = list(leaves_of(*(value for value, _ in carried)))
         self.pass_on([before for _, before in carried], leaves)
         test, body = op.regions if isinstance(op, scf.WhileOp) else (None, op.body)
         with self.places.loop():
@@ -241,8 +232,7 @@ class Lowering:
 
     def pass_on(self, values: Iterable[SSAValue], leaves: Sequence[Leaf]) -> None:
         """Brings values to the places of others, all at once."""
-        given = [leaf for value in values for leaf in leaves_of(value)]
-        pairs = zip(given, leaves, strict=True)
+        pairs = zip(leaves_of(*values), leaves, strict=True)
         self.move([(leaf, self.places.place(target)) for leaf, target in pairs])
 
     def move(self, moves: Sequence[tuple[Leaf, Storage]]) -> None:
@@ -256,9 +246,7 @@ class Lowering:
             if not isinstance(origin(leaf)[0].owner, tensor.EmptyOp)
             and (source := self.places.locate(leaf)) != place
         }
-        readers: dict[Storage, int] = {}
-        for source, _ in pending.values():
-            readers[source] = readers.get(source, 0) + 1
+        readers = Counter(source for source, _ in pending.values())
         ready = deque(place for place in pending if place not in readers)
         while pending:
             if not ready:  # What is left goes round in circles: one tensor makes way.
@@ -279,7 +267,7 @@ class Lowering:
 
     def result_storage(self, op: Operation) -> tuple[Storage, ...]:
         """Places for the tensors that an operation computes."""
-        return tuple(map(self.places.place, leaves_of(op.results[0])))
+        return tuple(map(self.places.place, leaves_of(*op.results)))
 
     def copy_leaves(self, source: SSAValue, like: SSAValue, places: Sequence[Storage]) -> None:
         """Copies every tensor of a value, or of the cell of a reference."""
@@ -293,11 +281,11 @@ class Lowering:
             place = Storage(whole.place, whole.number, whole.before + offset)
             self.copy(self.places.locate(leaf), place, leaf_bytes(leaf))
 
-    def copy(self, source: Storage, place: Storage, size: int) -> None:
-        """Adds a copy."""
+    def copy(self, source: Storage, place: Storage, size: int, rows: Rows | None = None) -> None:
+        """Adds a copy, to all of a tensor or to one of its rows."""
         step = Step(COPY, (), 0, 2 * size)
         is_alone = is_small_copy(size, self.options)
-        self.add(Call(None, (source,), (place,), step, size, is_alone=is_alone))
+        self.add(Call(None, (source,), (place,), step, size, rows, is_alone=is_alone))
 
     def add(self, call: Call) -> None:
         """Adds a step."""
@@ -310,17 +298,16 @@ class Lowering:
     def call(self, op: Operation) -> None:
         """Adds the call of a kernel."""
         group, plan = group_of(op), self.places.plan
-        sources = [
-            *((arg, i) for arg in group.args for i in range(len(leaf_types(arg.type)))),
-            *((constant.result, 0) for constant in group.constants),
-        ]
-        results = [(op.results[0], i) for i in range(len(leaf_types(op.results[0].type)))]
+        sources = kernel_inputs(group, group.args)
+        results = list(leaves_of(op.results[0]))
         choices = self.choices.get(op, ())
         formats = tuple(map(plan.format, sources)), tuple(map(plan.format, results))
         rests = tuple(map(self.rests.get, results))
         kernel = self.kernel(group, choices, *formats, rests)
         reads: list[Storage] = []
-        for i, (leaf, seen) in enumerate(zip(sources, group_inputs(group), strict=True)):
+        for i, (leaf, seen) in enumerate(
+            zip(sources, kernel_inputs(group, group.params), strict=True)
+        ):
             if i in kernel.packings:
                 reads.append(self.places.constant(group.known[seen[0]], kernel.packings[i]))
             else:
@@ -368,9 +355,9 @@ def branch_targets(block: Block, wanted: Collection[Leaf]) -> dict[Leaf, Leaf]:
     for op in program_ops(block):
         if not isinstance(op, scf.IfOp):
             continue
-        results = [leaf for result in op.results for leaf in leaves_of(result)]
+        results = list(leaves_of(*op.results))
         for region in op.regions:
-            given = [leaf for value in _ends(region) for leaf in leaves_of(value)]
+            given = list(leaves_of(*passed_on(region.block))) if region.blocks else []
             for leaf, result in zip(given, results, strict=bool(given)):
                 source = origin(leaf)
                 owner = source[0].owner
@@ -385,8 +372,4 @@ def returned(function: func.FuncOp) -> list[Leaf]:
     """The tensors that a function returns."""
     end = function.body.block.last_op
     assert end is not None
-    return [leaf for value in end.operands for leaf in leaves_of(value)]
-
-
-def _ends(region: Region) -> tuple[SSAValue, ...]:
-    return passed_on(region.block) if region.blocks else ()
+    return list(leaves_of(*end.operands))

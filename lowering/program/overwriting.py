@@ -29,14 +29,7 @@ from xrelay.lowering.program.operations import (
     surrounding_block,
 )
 from xrelay.lowering.program.selection import Choices
-from xrelay.lowering.program.storage import (
-    StoragePlan,
-    leaves_of,
-    operand_leaves,
-    origin,
-    result_leaves,
-    tensor_type_of,
-)
+from xrelay.lowering.program.storage import StoragePlan, leaves_of, origin, tensor_type_of
 
 
 class Overwriting:
@@ -74,18 +67,16 @@ class Overwriting:
         for number, op in enumerate(self.program):
             if isinstance(op, scf.ForOp | scf.WhileOp):
                 self.take_initial(op, number)
-                continue
-            if isinstance(op, PASSING_ON):  # Its results are tensors of other operations.
-                continue
-            for result in result_leaves(op):
-                source = self.source(op, result, number)
-                if source is not None:
-                    self.write_over(result, source)
+            elif not isinstance(op, PASSING_ON):  # Its results are tensors of other operations.
+                for result in leaves_of(*op.results):
+                    source = self.source(op, result, number)
+                    if source is not None:
+                        self.write_over(result, source)
         return self.in_place
 
     def note_uses(self, op: Operation, number: int) -> None:
         """Notes what an operation uses."""
-        for leaf in (*map(origin, operand_leaves(op)), *result_leaves(op)):
+        for leaf in (*map(origin, leaves_of(*op.operands)), *leaves_of(*op.results)):
             home, value = self.home(leaf), leaf[0]
             end = self.nesting.last_use(value, op, number, carried=True)
             self.last[home] = max(end, self.last.get(home, 0))
@@ -95,9 +86,9 @@ class Overwriting:
 
     def note_following(self, loop: LoopOp) -> None:
         """Notes what the rounds of a loop compute themselves for the next one."""
-        carried = [leaf for value, _ in carried_values(loop) for leaf in leaves_of(value)]
+        carried = leaves_of(*(value for value, _ in carried_values(loop)))
         body = loop.regions[-1].block
-        given = [origin(leaf) for value in passed_on(body) for leaf in leaves_of(value)]
+        given = map(origin, leaves_of(*passed_on(body)))
         for leaf, target in zip(given, carried, strict=True):
             if surrounding_block(leaf[0].owner) is body and leaf[0].owner is not body:
                 self.following.setdefault(leaf, target)
@@ -126,7 +117,7 @@ class Overwriting:
         # Loops of an operator's own may hand elements over twice; else each is computed once.
         if self.choices.get(op) or len(leaf_types(group.result.type)) != 1:
             return None
-        homes = [self.home(origin(leaf)) for arg in group.args for leaf in leaves_of(arg)]
+        homes = [self.home(origin(leaf)) for leaf in leaves_of(*group.args)]
         for param, arg in zip(group.params, group.args, strict=True):
             if not isinstance(param.type, TensorType) or not keeps_indices(param, group):
                 continue

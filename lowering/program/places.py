@@ -89,7 +89,7 @@ class Constants:
             size = byte_size(type_)
             if packing is not None:
                 own = element(type_.element_type).bytes
-                size = packing.elements(type_.get_shape()) * packing.element_bytes(own)
+                size = packing.byte_size(type_.get_shape(), own)
             known = self.placed[key] = ConstantData(self.bytes, op, size, packing)
             self.bytes += -(-size // ALIGNMENT) * ALIGNMENT
         return known
@@ -193,11 +193,6 @@ class Places:
                 buffer.use(rounds.first, self.steps - 1)
             if around and around[-1] not in buffer.loops:
                 around[-1].used[buffer] = None
-
-    @property
-    def buffer_count(self) -> int:
-        """How many buffers there are."""
-        return len(self._buffers)
 
     def lifetimes(self) -> list[Lifetime]:
         """When the buffers are in use, in order."""

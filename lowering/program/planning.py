@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation
 from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import is_empty, same_shape
 from xrelay.dialects.tensor.transform import ConcatenateOp
-from xrelay.lowering.emit.evaluate import Leaf, leaf_shape
+from xrelay.lowering.emit.evaluate import Leaf, leaf_element, leaf_shape
 from xrelay.lowering.emit.format import NO_HALO, NO_SPACING, Spacing
 from xrelay.lowering.emit.group import group_of
 from xrelay.lowering.operators.core.values import source_leaf, source_leaves
@@ -35,7 +35,7 @@ from xrelay.lowering.program.operations import (
 )
 from xrelay.lowering.program.overwriting import Overwriting
 from xrelay.lowering.program.selection import Choices
-from xrelay.lowering.program.storage import Part, StoragePlan, element_bytes, operand_leaves, origin
+from xrelay.lowering.program.storage import Part, StoragePlan, leaves_of, origin
 
 
 def plan_storage(
@@ -86,7 +86,7 @@ class _Planner:
         """Notes how an operation reads its operands."""
         if isinstance(op, PASSING_ON):
             return
-        for leaf in operand_leaves(op):
+        for leaf in leaves_of(*op.operands):
             source = origin(leaf)
             if not calls_kernel(op) or not same_shape(leaf_shape(leaf), leaf_shape(source)):
                 self.shared.add(source)
@@ -126,7 +126,7 @@ class _Planner:
             return
         if spacing.halo != NO_HALO and axis > 1:
             return
-        step = spacing.format(shape).strides[axis] * element_bytes(whole)
+        step = spacing.format(shape).strides[axis] * leaf_element(whole).bytes
         placed: dict[Leaf, int] = {}
         copied: list[tuple[Leaf, int]] = []
         start = 0

@@ -44,13 +44,12 @@ def threads_of(group: Group, options: KernelOptions) -> int:
 
 
 def _is_small(group: Group) -> bool:
-    computed = [result for op in group.ops for result in op.results]
-    if any(is_open_type(value.type) for value in (*group.params, *computed)):
+    if any(is_open_type(value.type) for value in group.values):
         return False
     if not all(map(_tells_its_work, group.ops)):
         return False
     values = [*group.params, *(op.result for op in group.constants), group.result]
-    moved = sum(leaf_bytes(leaf) for value in values for leaf in leaves_of(value))
+    moved = sum(leaf_bytes(leaf) for leaf in leaves_of(*values))
     flops = sum(map(operation_count, group.ops))
     return max(flops / FLOPS, moved / BANDWIDTH) < SMALL_SECONDS
 

@@ -151,13 +151,10 @@ def within(nodes: Sequence[Node]) -> Iterator[Node]:
     while pending:
         node = pending.pop()
         yield node
-        match node:
-            case Branch():
-                pending.extend(inner for side in node.sides for inner in side)
-            case Loop():
-                pending.extend((*node.test, *node.body))
-            case _:
-                pass
+        if isinstance(node, Branch):
+            pending.extend(inner for side in node.sides for inner in side)
+        elif isinstance(node, Loop):
+            pending.extend((*node.test, *node.body))
 
 
 def may_last(node: Node) -> bool:

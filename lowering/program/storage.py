@@ -143,25 +143,9 @@ def tensor_type_of(leaf: Leaf) -> TensorType[Attribute]:
     return leaf_type(value.type.value if isinstance(value.type, RefType) else value.type, number)
 
 
-def element_bytes(leaf: Leaf) -> int:
-    """Bytes of an element of a tensor."""
-    return element(tensor_type_of(leaf).element_type).bytes
-
-
-def operand_leaves(op: Operation) -> Iterator[Leaf]:
-    """The tensors that an operation is given."""
-    for operand in op.operands:
-        yield from leaves_of(operand)
-
-
-def result_leaves(op: Operation) -> Iterator[Leaf]:
-    """The tensors that an operation gives."""
-    for result in op.results:
-        yield from leaves_of(result)
-
-
-def leaves_of(value: SSAValue) -> Iterator[Leaf]:
-    """The tensors of a value; a number in a register has none."""
-    if not is_scalar(value.type):
-        for i in range(len(value_types(value.type))):
-            yield value, i
+def leaves_of(*values: SSAValue) -> Iterator[Leaf]:
+    """The tensors of values; a number in a register has none."""
+    for value in values:
+        if not is_scalar(value.type):
+            for i in range(len(value_types(value.type))):
+                yield value, i

@@ -20,15 +20,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, llvm, scf
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, i1, i8, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i8, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT
 from xrelay.dialects.branches import passed_on
 from xrelay.dialects.lengths import is_open, may_be_empty, place_of
 from xrelay.dialects.shapes import is_integer_type
-from xrelay.lowering.emit.attributes import access, step, whole_number
-from xrelay.lowering.emit.builder import POINTER
+from xrelay.lowering.emit.attributes import POINTER, address_op, load_op, store_op, whole_number
 from xrelay.lowering.emit.context import BARRIER
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.program.operations import is_scalar
@@ -170,9 +169,8 @@ class FunctionWriter:
         some = self.emit(arith.CmpiOp(self.number(elements), self.number(0), "ne"))
         with self.region() as block:
             yield
-            self.emit_end(scf.YieldOp())
-        nothing = Region(Block([scf.YieldOp()]))
-        self.block.add_op(scf.IfOp(some, [], Region(block), nothing))
+            self.block.add_op(scf.YieldOp())
+        self.when(some, block)
 
     def run(self, op: Operation, *, is_alone: bool) -> None:
         """What all threads do, or the first one."""
@@ -196,7 +194,7 @@ class FunctionWriter:
         for i, place in enumerate((*call.reads, *call.writes)):
             slot = self.step([table], i, POINTER)
             slot.name_hint = "table"
-            self.block.add_op(_store(self.address(place), slot, 8))
+            self.block.add_op(store_op(self.address(place), slot, 8))
         outputs = self.step([table], len(call.reads), POINTER)
         frame = self.offset(workspace, self.frame.size)
         left = self.number(self.most_calls) if self.left is None else self.left
@@ -217,19 +215,19 @@ class FunctionWriter:
         stores = self.ending(TOO_DEEP)
         is_first = self.emit(arith.CmpiOp(self.args[4], zero, "eq"))
         tells = self.emit(arith.AndIOp(deep, is_first))
-        self.when(tells, [*stores, scf.YieldOp()])
+        self.when(tells, Block([*stores, scf.YieldOp()]))
         stops = self.emit(arith.OrIOp(asked, deep))
         with self.region() as block:
             self.left = self.emit(arith.SubiOp(left, self.number(1)))
             self.nodes(nodes)
-            self.emit_end(scf.YieldOp())
+            self.block.add_op(scf.YieldOp())
         nothing = Region(Block([scf.YieldOp()]))
         self.block.add_op(scf.IfOp(stops, [], nothing, Region(block)))
 
-    def when(self, condition: SSAValue, ops: Sequence[Operation]) -> None:
-        """Operations that are done where a condition holds."""
+    def when(self, condition: SSAValue, block: Block) -> None:
+        """What a block does where a condition holds."""
         nothing = Region(Block([scf.YieldOp()]))
-        self.block.add_op(scf.IfOp(condition, [], Region(Block(ops)), nothing))
+        self.block.add_op(scf.IfOp(condition, [], Region(block), nothing))
 
     def barrier(self) -> None:
         """Waits until every thread has finished the steps so far, and read what it had to."""
@@ -254,16 +252,17 @@ class FunctionWriter:
         """Nobody has asked yet for an end, and with `may_fail` nothing has failed."""
         zero = self.constant(0)
         places = [self.words, self.failure()] if may_fail else [self.words]
-        self.first_alone([_store(zero.result, place, 8) for place in places], zero)
+        self.first_alone([store_op(zero.result, place, 8) for place in places], zero)
 
     def ending(self, failure: int) -> list[Operation]:
         """What ends all loops and calls, and says why, if nothing has before; numbers and places for it are there already."""
         none, one, why = self.number(0), self.number(1), self.number(failure)
         place = self.failure()
-        before = llvm.LoadOp.create(operands=[place], result_types=[i64], properties=access(8))
+        before = load_op(place, i64, 8)
         is_first = arith.CmpiOp(before.results[0], none, "eq")
         told = arith.SelectOp(is_first.result, why, before.results[0])
-        return [_store(one, self.words, 8), before, is_first, told, _store(told.result, place, 8)]
+        ends, tells = store_op(one, self.words, 8), store_op(told.result, place, 8)
+        return [ends, before, is_first, told, tells]
 
     def failure(self) -> SSAValue:
         """Where the words say why there are no results."""
@@ -275,7 +274,7 @@ class FunctionWriter:
         """What only the first thread does."""
         is_first = self.emit(arith.CmpiOp(self.args[4], self.number(0), "eq"))
         self.block.add_ops(before)
-        self.when(is_first, [*ops, scf.YieldOp()])
+        self.when(is_first, Block([*ops, scf.YieldOp()]))
 
     def write(self, value: SSAValue, place: Storage) -> None:
         """A number becomes a tensor."""
@@ -283,7 +282,7 @@ class FunctionWriter:
         number, address = self.scalars[value], self.address(place)
         if kind.is_bool:
             number = self.emit(llvm.ZExtOp(number, i8))
-        self.first_alone([_store(number, address, kind.bytes)])
+        self.first_alone([store_op(number, address, kind.bytes)])
 
     def copy(self, call: Call, *, is_alone: bool) -> None:
         """A copy of bytes; every thread copies a part, or the first one all."""
@@ -305,9 +304,7 @@ class FunctionWriter:
             stop = self.emit(arith.MinUIOp(stop, count))
             addresses = [self.step([each, start], llvm.GEP_USE_SSA_VAL, i8) for each in addresses]
             count = self.emit(arith.SubiOp(stop, start))
-        volatile = self.emit(
-            llvm.ConstantOp(BoolAttr.from_bool(False), BoolAttr.from_bool(False).type)
-        )
+        volatile = self.emit(self.constant(0, i1))
         args = [*addresses, count, volatile]
         self.run(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", args, []), is_alone=is_alone)
 
@@ -326,8 +323,7 @@ class FunctionWriter:
             if is_open(op.value.value.data):
                 self.scalars[old] = self.cast(self.number(op.value.value.data), type_)
                 return
-            constant = llvm.ConstantOp(whole_number(type_, op.value.value.data), type_)
-            self.scalars[old] = self.emit(constant)
+            self.scalars[old] = self.emit(self.constant(op.value.value.data, type_))
             return
         new = type(op).create(
             operands=operands, result_types=[_held(old.type)], properties=op.properties
@@ -350,12 +346,9 @@ class FunctionWriter:
         address, kind = self.address(load.place), load.kind
         if load.before:
             address = self.offset(address, load.before)
-        op = llvm.LoadOp.create(
-            operands=[address], result_types=[kind.storage], properties=access(kind.bytes)
-        )
-        value = self.emit(op)
+        value = self.emit(load_op(address, kind.storage, kind.bytes))
         if kind.is_bool:
-            zero = self.emit(llvm.ConstantOp(whole_number(i8, 0), i8))
+            zero = self.emit(self.constant(0, i8))
             value = self.emit(arith.CmpiOp(value, zero, "ne"))
         self.scalars[load.result] = self.cast(value, load.result.type)
 
@@ -380,7 +373,7 @@ class FunctionWriter:
             with self.region() as block:
                 self.nodes(side)
                 values = passed_on(region.block) if region.blocks else ()
-                self.emit_end(scf.YieldOp(*self.numbers(values)))
+                self.block.add_op(scf.YieldOp(*self.numbers(values)))
             unread, by_first, untouched = after
             # Where nothing was written, nobody has to wait for it.
             by_first = by_first and (self.by_first or not self.unread)
@@ -403,7 +396,7 @@ class FunctionWriter:
         if is_alone:
             # As in each round: the first thread has written, and goes on.
             self.state = True, True, True
-        unasked, op = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1)), node.op
+        unasked, op = self.emit(self.constant(0, i1)), node.op
         given = self.numbers(
             op.arguments if isinstance(op, scf.WhileOp) else (op.lb, *op.iter_args)
         )
@@ -420,10 +413,8 @@ class FunctionWriter:
                 assert header.last_op is not None
                 more = self.scalars[header.last_op.operands[0]]
                 passed = self.numbers(passed_on(header))
-            stays = self.emit(
-                arith.XOrIOp(stop, self.emit(llvm.ConstantOp(whole_number(i1, 1), i1)))
-            )
-            self.emit_end(scf.ConditionOp(self.emit(arith.AndIOp(more, stays)), *passed))
+            stays = self.emit(arith.XOrIOp(stop, self.emit(self.constant(1, i1))))
+            self.block.add_op(scf.ConditionOp(self.emit(arith.AndIOp(more, stays)), *passed))
         after = self.state
         types = [value.type for value in passed]
         with self.region(types) as round_:
@@ -437,8 +428,8 @@ class FunctionWriter:
                 asked = self.poll()
             else:
                 self.meet(is_alone=is_alone)
-                asked = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1))
-            self.emit_end(scf.YieldOp(asked, *following))
+                asked = self.emit(self.constant(0, i1))
+            self.block.add_op(scf.YieldOp(asked, *following))
         self.state = after
         loop = scf.WhileOp([unasked, *given], types, Region(test), Region(round_))
         self.block.add_op(loop)
@@ -461,20 +452,15 @@ class FunctionWriter:
         self.block.add_op(op)
         return op.results[0]
 
-    def emit_end(self, op: Operation) -> None:
-        self.block.add_op(op)
-
-    def constant(self, value: int) -> llvm.ConstantOp:
-        return llvm.ConstantOp(whole_number(i64, value), i64)
+    def constant(self, value: int, type_: IntegerType = i64) -> llvm.ConstantOp:
+        return llvm.ConstantOp(whole_number(type_, value), type_)
 
     def number(self, value: int) -> SSAValue:
         if not is_open(value):
             return self.emit(self.constant(value))
         assert self.lengths is not None, "a program with lengths has a table of them"
         slot = self.step([self.address(self.lengths)], place_of(value), i64)
-        return self.emit(
-            llvm.LoadOp.create(operands=[slot], result_types=[i64], properties=access(8))
-        )
+        return self.emit(load_op(slot, i64, 8))
 
     def address(self, place: Storage) -> SSAValue:
         """The address of a tensor."""
@@ -486,10 +472,7 @@ class FunctionWriter:
             case "input" | "output":
                 table = inputs if place.place == "input" else outputs
                 slot = self.step([table], place.number, POINTER)
-                load = llvm.LoadOp.create(
-                    operands=[slot], result_types=[POINTER], properties=access(8)
-                )
-                known = self.emit(load)
+                known = self.emit(load_op(slot, POINTER, 8))
                 if place.before:
                     known = self.offset(known, place.before)
             case "length":
@@ -508,16 +491,7 @@ class FunctionWriter:
 
     def step(self, operands: Sequence[SSAValue], offset: int, storage: Attribute) -> SSAValue:
         """The address some elements after another."""
-        return self.emit(
-            llvm.GEPOp.create(
-                operands=operands, result_types=[POINTER], properties=step(storage, offset)
-            )
-        )
-
-
-def _store(value: SSAValue, address: SSAValue, size: int) -> llvm.StoreOp:
-    """A number of some bytes goes to memory."""
-    return llvm.StoreOp.create(operands=[value, address], properties=access(size))
+        return self.emit(address_op(operands, offset, storage))
 
 
 def _held(type_: Attribute) -> IntegerType:

@@ -10,9 +10,8 @@ code, pays here for what each of its regions begins with, too: the run of a regi
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
-from math import inf
+from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,10 +25,10 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.placement.costs.borders import AT_HOST, IMAGES, BorderTable, Line, Place, fitted_line
-from xrelay.placement.costs.database import BORDER, Database, Failure, Measurement, Record
+from xrelay.placement.costs.database import BORDER, Failure, Measurement, Record
 from xrelay.placement.costs.job import EngineMaker, Job, noted, require_here, run_job, text_of
 from xrelay.placement.costs.key import Key, Machine, digest
-from xrelay.placement.costs.measured import Engine, record_of
+from xrelay.placement.costs.measured import Measurer
 from xrelay.placement.costs.timing import clock_for, machine_load, one_turn, settle
 from xrelay.placement.rules.candidate import OWN
 from xrelay.runtime.executor import allocated
@@ -173,24 +172,11 @@ def run_of_steps(regions: Sequence[CompiledRegion], elements: int) -> Callable[[
 
 
 @dataclass
-class Crossings:
-    """The borders between engines, from a database or measured now and noted there."""
+class Crossings(Measurer):
+    """The borders between engines, from a database or measured now and noted there; those that are left are usual ones."""
 
-    database: Database
-    engines: Mapping[str, Engine]
-    machine: Machine
-    executor: Executor
     seconds: float = 0.02
     """How long each run may be timed, when engines are quick."""
-    budget: float = inf
-    """How many seconds all measurements may take; borders that are left are usual ones."""
-    progress: Callable[[str], None] = field(default=lambda text: None)
-    measured: int = 0
-    """How many measurements were made."""
-    spent: float = 0.0
-    """How many seconds they have taken."""
-    begun: list[Future[Record]] = field(default_factory=list[Future[Record]])
-    """Measurements that had begun when there was no time left."""
 
     def table(self) -> BorderTable:
         """
@@ -244,29 +230,16 @@ class Crossings:
         """The records of measurements, those that the database lacks made now, as far as there is time."""
         known = self.database.find(jobs)
         found = {key: known[key.text] for key in jobs if key.text in known}
-        pending: dict[Key, Future[Record]] = {}
+        pending: dict[Key, tuple[str, Future[Record]]] = {}
         for key, job in jobs.items():
             if key in found:
                 continue
             if isinstance(job, Job):
-                pending[key] = self.executor.submit(run_job, job)
+                pending[key] = BORDER, self.executor.submit(run_job, job)
             else:
-                pending[key] = self.executor.submit(run_crossing, job)
-        start = time.monotonic()
-        end = start + self.budget - self.spent
-        for number, (key, future) in enumerate(pending.items(), 1):
-            self.progress(f"measure borders: {number} of {len(pending)}")
-            left = max(0.0, end - time.monotonic())
-            record = record_of(future, None if left == inf else left)
-            if record is None:
-                if not future.cancel():
-                    self.begun.append(future)
-                continue
-            self.measured += 1
-            found[key] = record
-            self.database.add(key, BORDER, record)
-        self.spent += time.monotonic() - start
-        return found
+                pending[key] = BORDER, self.executor.submit(run_crossing, job)
+        stage = "measure borders: {number} of {count}"
+        return found | self.gathered(pending, stage, time.monotonic())
 
 
 def line_of(records: Sequence[Record | None]) -> Line:

@@ -8,7 +8,7 @@ Measurements, and failures with their reasons, in a SQLite file that several pro
 """
 
 import sqlite3
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from json import dumps
@@ -210,22 +210,6 @@ class Database:
                 (BORDER, wanted),
             ).fetchall()
         return [(str(row[0]), self._checked(Measurement(*row[1:]))) for row in rows]
-
-    def keys(self) -> list[str]:
-        """The keys of all records, in order."""
-        with self._connection() as connection:
-            rows = connection.execute(
-                "SELECT key FROM measurements UNION SELECT key FROM failures ORDER BY key"
-            ).fetchall()
-        return [str(key) for (key,) in rows]
-
-    def counts(self) -> Mapping[str, int]:
-        """How many measurements and failures there are."""
-        with self._connection() as connection:
-            return {
-                table: int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
-                for table in ("measurements", "failures")
-            }
 
 
 def _problem(error: sqlite3.Error, wait: float) -> str:

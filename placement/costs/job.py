@@ -5,7 +5,7 @@ Large constants travel by type only, and get seeded numbers, as do inputs: how l
 hardly ever, and weights are large.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod, sqrt
 
@@ -24,6 +24,7 @@ from xrelay.backends.onnx_original import fill_weights
 from xrelay.backends.regions import (
     RegionTensor,
     compile_region,
+    region_bytes,
     region_inputs,
     region_operators,
     region_outputs,
@@ -31,7 +32,7 @@ from xrelay.backends.regions import (
 from xrelay.dialects.core.blob import BlobAttr, stored_content
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.relay import Relay
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import dtype_of, type_bytes
 from xrelay.interpreters.constants import constant_op, dense_attribute
 from xrelay.placement.costs.database import Failure, Measurement, Record
 from xrelay.placement.costs.inputs import inputs_in_turn, numbers
@@ -180,14 +181,7 @@ def work_of(function: func.FuncOp) -> tuple[float, float]:
     """The arithmetic of a region, and the bytes that go in and out, its constants among them."""
     flops = sum(operation_count(op) for op in region_operators(function))
     constants = (op.result.type for op in walk(function) if isinstance(op, ConstantOp))
-    moved = sum(prod(t.get_shape()) * dtype_of(t.element_type).itemsize for t in constants)
-    moved += bytes_of([*region_inputs(function), *region_outputs(function)])
-    return float(flops), float(moved)
-
-
-def bytes_of(tensors: Sequence[RegionTensor]) -> int:
-    """The bytes of some tensors."""
-    return sum(prod(each.shape) * each.dtype.itemsize for each in tensors)
+    return float(flops), float(sum(map(type_bytes, constants)) + region_bytes(function))
 
 
 def parsed(text: str, *, with_constants: bool = True) -> func.FuncOp:

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
-from math import isfinite, nan
+from math import inf, isfinite, nan
 
 from xdsl.dialects import func
 from xdsl.ir import BlockArgument
@@ -106,8 +106,16 @@ class RecordedCosts(Estimator):
 
     def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
         keys = [self.key(each) for each in candidates]
-        found = self.database.find([key for key in keys if key is not None])
+        wanted: dict[Key, Candidate] = {}
+        for key, each in zip(keys, candidates, strict=True):
+            if key is not None:
+                wanted.setdefault(key, each)
+        found = self.records(wanted)
         return [FREE if key is None else cost_of(found.get(key.text)) for key in keys]
+
+    def records(self, wanted: Mapping[Key, Candidate]) -> dict[str, Record]:
+        """What is known of candidates, by the texts of their keys."""
+        return self.database.find(wanted)
 
     def estimate(self, candidate: Candidate) -> Cost:
         return self.estimates([candidate])[0]
@@ -123,13 +131,15 @@ def cost_of(record: Record | None) -> Cost:
 
 
 @dataclass
-class MeasuredCosts(RecordedCosts):
-    """Costs that a database has, or that are measured now and noted there."""
+class Measurer:
+    """Makes measurements that a database lacks, as far as there is time, and notes them there."""
 
-    executor: Executor = field(kw_only=True)
-    sample_seconds: float = 0.2
-    """How long one measurement may take, when engines are quick."""
-    budget: float = float("inf")
+    database: Database
+    engines: Mapping[str, Engine]
+    machine: Machine
+    _: KW_ONLY
+    executor: Executor
+    budget: float = inf
     """How many seconds all measurements may take; what is left is unknown."""
     progress: Callable[[str], None] = field(default=lambda text: None)
     measured: int = 0
@@ -139,16 +149,46 @@ class MeasuredCosts(RecordedCosts):
     begun: list[Future[Record]] = field(default_factory=list[Future[Record]])
     """Measurements that had begun when there was no time left."""
 
-    def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
-        keys = [self.key(each) for each in candidates]
-        found = self.database.find([key for key in keys if key is not None])
-        wanted: dict[str, tuple[Key, Candidate]] = {}
-        for key, candidate in zip(keys, candidates, strict=True):
-            if key is not None and key.text not in found:
-                wanted.setdefault(key.text, (key, candidate))
-        if wanted:
-            self.measure(wanted, found)
-        return [FREE if key is None else cost_of(found.get(key.text)) for key in keys]
+    def gathered(
+        self, pending: Mapping[Key, tuple[str, Future[Record]]], stage: str, start: float
+    ) -> dict[Key, Record]:
+        """
+        What measurements give that were handed out since `start`, each with its label; those that are not done within the budget
+        are left out. `stage` is what is told of each.
+        """
+        end = start + self.budget - self.spent
+        found: dict[Key, Record] = {}
+        for number, (key, (label, future)) in enumerate(pending.items(), 1):
+            self.progress(stage.format(number=number, count=len(pending), label=label[:60]))
+            left = max(0.0, end - time.monotonic())
+            record = record_of(future, None if left == inf else left)
+            if record is None:
+                if not future.cancel():
+                    self.begun.append(future)
+                continue
+            self.measured += 1
+            found[key] = record
+            self.database.add(key, label, record)
+        self.spent += time.monotonic() - start
+        return found
+
+
+@dataclass
+class MeasuredCosts(RecordedCosts, Measurer):
+    """Costs that a database has, or that are measured now and noted there."""
+
+    sample_seconds: float = 0.2
+    """How long one measurement may take, when engines are quick."""
+
+    def records(self, wanted: Mapping[Key, Candidate]) -> dict[str, Record]:
+        found, start = super().records(wanted), time.monotonic()
+        pending = {
+            key: (each.part.label, self.executor.submit(run_job, self.job(each)))
+            for key, each in wanted.items()
+            if key.text not in found
+        }
+        made = self.gathered(pending, "measure {number} of {count}: {label}", start)
+        return found | {key.text: record for key, record in made.items()}
 
     def job(self, candidate: Candidate) -> Job:
         """The measurement of a candidate."""
@@ -212,29 +252,6 @@ class MeasuredCosts(RecordedCosts):
                 found[key.text] = key, each.part.label, told
         self.measured += len(found)
         self.database.add_all(found.values())
-
-    def measure(
-        self, wanted: Mapping[str, tuple[Key, Candidate]], found: dict[str, Record]
-    ) -> None:
-        """Measures what is wanted while there is time, notes it, and adds it to what is found."""
-        start = time.monotonic()
-        end = start + self.budget - self.spent
-        pending: dict[str, Future[Record]] = {}
-        for text, (_, candidate) in wanted.items():
-            pending[text] = self.executor.submit(run_job, self.job(candidate))
-        for number, (text, future) in enumerate(pending.items()):
-            key, candidate = wanted[text]
-            self.progress(f"measure {number + 1} of {len(pending)}: {candidate.part.label[:60]}")
-            left = max(0.0, end - time.monotonic())
-            record = record_of(future, None if left == float("inf") else left)
-            if record is None:
-                if not future.cancel():
-                    self.begun.append(future)
-                continue
-            self.measured += 1
-            found[text] = record
-            self.database.add(key, candidate.part.label, record)
-        self.spent += time.monotonic() - start
 
 
 def _is_most(candidate: Candidate) -> bool:

@@ -8,13 +8,13 @@ The numbers of each engine are fitted to records.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, prod
+from math import inf
 
 import numpy as np
 
 from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.dialects.shapes import leaf_types
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import type_bytes
 from xrelay.placement.costs.cost import MODEL, Cost, Estimator, invalid
 from xrelay.placement.costs.database import Measurement
 from xrelay.placement.graph.dataflow import Node
@@ -101,7 +101,7 @@ class ModelCosts(Estimator):
         """The arithmetic of a node, and the bytes of its value."""
         if node not in self.known:
             leaves = (leaf for value in node.values for leaf in leaf_types(value.type))
-            size = sum(prod(t.get_shape()) * dtype_of(t.element_type).itemsize for t in leaves)
+            size = sum(map(type_bytes, leaves))
             flops = operation_count(node.op) if node.op is not None and is_call(node.op) else 0
             self.known[node] = float(flops), float(size)
         return self.known[node]

@@ -41,7 +41,7 @@ from xrelay.dialects.core.values import (
     YieldOp,
 )
 from xrelay.placement.graph.dataflow import Graph, is_copied
-from xrelay.placement.graph.index_set import first_inside, members
+from xrelay.placement.graph.index_set import first_inside, members, union_of
 from xrelay.placement.graph.sub_graph import Attributes, Nested, SubGraph, in_dependence_order
 
 
@@ -206,10 +206,8 @@ def place_of(part: SubGraph) -> LocationAttr:
 def units_of(part: SubGraph) -> list[int | Nested]:
     """The nodes of a sub-graph and its nested ones, each after what it uses."""
     nested = part.nested
-    rest = part.inside
-    for each in nested:
-        rest &= ~each.sub_graph.inside
-    alone = list(members(rest))
+    taken = union_of(each.sub_graph.inside for each in nested)
+    alone = list(members(part.inside & ~taken))
     units = [each.sub_graph for each in nested]
     units += [SubGraph(part.graph, 1 << index) for index in alone]
     order = in_dependence_order(units)

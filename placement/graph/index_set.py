@@ -6,6 +6,7 @@ order sets by their last member that differs.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 
 
 def index_set(indices: Iterable[int]) -> int:
@@ -14,6 +15,11 @@ def index_set(indices: Iterable[int]) -> int:
     for index in indices:
         found |= 1 << index
     return found
+
+
+def union_of(sets: Iterable[int]) -> int:
+    """The set of what is in any of some sets."""
+    return reduce(int.__or__, sets, 0)
 
 
 def members(indices: int) -> Iterator[int]:

@@ -19,12 +19,12 @@ Source: sub-graphs of TVM's `collage`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.graph.index_set import first_inside, index_set, members
+from xrelay.placement.graph.index_set import first_inside, index_set, members, union_of
 
 Attributes = tuple[tuple[str, str | int], ...]
 """Names and values of attributes, sorted by name."""
@@ -87,14 +87,14 @@ class SubGraph:
     @cached_property
     def inputs(self) -> int:
         """The nodes outside that are used inside."""
-        found = reduce(int.__or__, map(self.graph.inputs.__getitem__, members(self.inside)), 0)
-        return found & ~self.inside
+        inputs = map(self.graph.inputs.__getitem__, members(self.inside))
+        return union_of(inputs) & ~self.inside
 
     @cached_property
     def outputs(self) -> int:
         """The nodes outside that use nodes inside."""
-        found = reduce(int.__or__, map(self.graph.users.__getitem__, members(self.flow)), 0)
-        return found & ~self.inside
+        users = map(self.graph.users.__getitem__, members(self.flow))
+        return union_of(users) & ~self.inside
 
     @cached_property
     def entries(self) -> int:

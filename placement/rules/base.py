@@ -16,7 +16,7 @@ from xrelay.dialects.core.values import CalledBodyOp, ConstantOp, TupleGetItemOp
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.placement.graph.dataflow import Graph, Node
-from xrelay.placement.graph.index_set import index_set, members
+from xrelay.placement.graph.index_set import index_set, members, union_of
 from xrelay.placement.graph.sub_graph import SubGraph
 from xrelay.placement.rules.candidate import HOST, Candidate
 from xrelay.placement.rules.rule import Rule, listed
@@ -109,9 +109,8 @@ class OpPredicate(Rule):
                 continue
             if isinstance(self.supports(op, op.operand_types), Yes):
                 inputs = graph.inputs[node.index]
-                inside = 1 << node.index | inputs & graph.constants
-                for index in members(inputs & ~graph.constants):
-                    inside |= alone.get(index, 0)
+                before = union_of(alone.get(i, 0) for i in members(inputs & ~graph.constants))
+                inside = 1 << node.index | inputs & graph.constants | before
                 if inputs and not inputs & ~inside and graph.users[node.index].bit_count() == 1:
                     alone[node.index] = inside
                 name = f"{self.name}.{node.label}"
@@ -131,9 +130,6 @@ class Host(Rule):
             Candidate("host", SubGraph(graph, 1 << index), HOST)
             for index in members(host_nodes(graph))
         ]
-
-    def __str__(self) -> str:
-        return "Host"
 
 
 @dataclass(frozen=True)
@@ -159,6 +155,3 @@ class Whole(Rule):
     def supports_all(self, calls: Sequence[Operation]) -> bool:
         """Whether the engine runs some operators."""
         return all(isinstance(self.supports(op, op.operand_types), Yes) for op in calls)
-
-    def __str__(self) -> str:
-        return "Whole"

@@ -20,6 +20,9 @@ from xrelay.placement.rules.rule import listed
 class Combiner(ABC):
     """Makes candidates of several others."""
 
+    def __str__(self) -> str:
+        return type(self).__name__
+
     @abstractmethod
     def combined(self, graph: Graph, pool: Pool, max_depth: int) -> Iterator[Candidate]:
         """What comes of those in a pool, where at least one is new."""
@@ -106,9 +109,6 @@ class TupleArg(Combiner):
             if _are_disjoint(parts):
                 yield united("+".join(each.rule for each in parts), parts)
 
-    def __str__(self) -> str:
-        return "TupleArg"
-
 
 def _are_disjoint(parts: list[Candidate]) -> bool:
     seen = 0
@@ -129,9 +129,6 @@ class TupleProj(Combiner):
                 if isinstance(graph[index].op, TupleGetItemOp):
                     yield Candidate(base.rule, base.part.with_nodes(1 << index), base.engine)
 
-    def __str__(self) -> str:
-        return "TupleProj"
-
 
 @dataclass(frozen=True)
 class Constant(Combiner):
@@ -142,9 +139,6 @@ class Constant(Combiner):
             constants = base.part.inputs & graph.constants
             if constants:
                 yield Candidate(base.rule, base.part.with_nodes(constants), base.engine)
-
-    def __str__(self) -> str:
-        return "Constant"
 
 
 @dataclass(frozen=True)

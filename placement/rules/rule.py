@@ -9,14 +9,14 @@ from xrelay.placement.rules.candidate import Candidate
 
 
 class Rule(PartitionRule, ABC):
-    """A rule. Its text shows the rules that it is made of."""
+    """A rule. Its text shows the rules that it is made of: its name alone where there are none."""
 
     @abstractmethod
     def candidates(self, graph: Graph, engine: str) -> list[Candidate]:
         """All candidates, which may overlap, for an engine. Each is there once."""
 
-    @abstractmethod
-    def __str__(self) -> str: ...
+    def __str__(self) -> str:
+        return type(self).__name__
 
 
 def listed(name: str, parts: Sequence[object]) -> str:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from xrelay.placement.costs.borders import AT_HOST, Place
+from xrelay.placement.costs.borders import AT_HOST, NoBorders, Place
 from xrelay.placement.errors import PlacementError
-from xrelay.placement.graph.index_set import index_set, members, up_to
+from xrelay.placement.graph.index_set import index_set, members, union_of, up_to
 from xrelay.placement.rules.candidate import Candidate
 
 
@@ -72,11 +72,6 @@ BorderCost = Callable[[Place, Place, int], float]
 """The cost of a value of so many bytes between two places."""
 
 
-def no_border(producer: Place, user: Place, bytes_: int) -> float:
-    """The cost of a border that is free."""
-    return 0.0
-
-
 PIECE = 64
 """How many nodes `Problem.bound` adds up at once: its calls differ in few of them."""
 
@@ -94,7 +89,7 @@ class Problem:
     """The nodes that are there from the start, at the host."""
     constants: int = 0
     """Those of them that cross borders for nothing."""
-    border: BorderCost = no_border
+    border: BorderCost = NoBorders().seconds
     memory_limit: int | None = None
     """The most bytes that a plan may keep."""
     names: Sequence[str] = ()
@@ -150,7 +145,10 @@ class Problem:
     @cached_property
     def needs(self) -> list[int]:
         """The nodes outside that each choice uses."""
-        return [self._around(choice.inside, self.inputs) for choice in self.choices]
+        return [
+            union_of(map(self.inputs.__getitem__, members(choice.inside))) & ~choice.inside
+            for choice in self.choices
+        ]
 
     @cached_property
     def exits(self) -> list[int]:
@@ -159,12 +157,6 @@ class Problem:
             index_set(i for i in members(choice.inside) if self.users[i] & ~choice.inside)
             for choice in self.choices
         ]
-
-    def _around(self, inside: int, neighbours: Sequence[int]) -> int:
-        found = 0
-        for index in members(inside):
-            found |= neighbours[index]
-        return found & ~inside
 
     @cached_property
     def containing(self) -> list[list[int]]:

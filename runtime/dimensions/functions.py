@@ -25,8 +25,7 @@ from xrelay.runtime.dimensions.interface import OpenDimension, OpenInterface, le
 from xrelay.runtime.dimensions.operations import MOST_NUMBER, Scaling, scaling_of
 from xrelay.runtime.lengths import OpenLengths, Polynomial
 from xrelay.runtime.signature import Signature
-
-TEAM_FUNCTIONS = ("run_on", "team_create", "team_destroy", "team_stamps")
+from xrelay.runtime.support import TEAM_FUNCTIONS
 
 
 def programs_name(name: str) -> str:
@@ -242,18 +241,16 @@ def _table_size(interface: OpenInterface) -> int:
 def _find(interface: OpenInterface) -> str:
     """The function that tries the programs: the bytes of the workspace, or -1; it writes the number of the program."""
     name, parameters = interface.name, _parameters(interface.dimensions)
-    lines: list[str] = []
-    for number in range(len(interface.programs)):
-        lines.append(
-            f"try.{number}:\n"
-            f"  %size.{number} = call i64 @{name}.serves.{number}({parameters}ptr %table)\n"
-            f"  %serves.{number} = icmp sge i64 %size.{number}, 0\n"
-            f"  br i1 %serves.{number}, label %found.{number}, label %try.{number + 1}\n"
-            f"found.{number}:\n"
-            f"  store i64 {number}, ptr %found\n"
-            f"  ret i64 %size.{number}"
-        )
-    body = "\n".join(lines)
+    body = "\n".join(
+        f"try.{number}:\n"
+        f"  %size.{number} = call i64 @{name}.serves.{number}({parameters}ptr %table)\n"
+        f"  %serves.{number} = icmp sge i64 %size.{number}, 0\n"
+        f"  br i1 %serves.{number}, label %found.{number}, label %try.{number + 1}\n"
+        f"found.{number}:\n"
+        f"  store i64 {number}, ptr %found\n"
+        f"  ret i64 %size.{number}"
+        for number in range(len(interface.programs))
+    )
     return (
         f"define internal i64 @{name}.find({parameters}ptr %table, ptr %found) nounwind {{\n"
         f"  br label %try.0\n{body}\ntry.{len(interface.programs)}:\n  ret i64 -1\n}}\n"

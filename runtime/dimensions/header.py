@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from xrelay.runtime.dimensions.interface import OpenInterface, lengths_of, rows_of
-from xrelay.runtime.header import RUN_NOTE, TILES_NOTE, comment_text
-from xrelay.runtime.signature import OpenTensor, Signature
+from xrelay.runtime.header import RUN_NOTE, TILES_NOTE, comment_text, team_functions
+from xrelay.runtime.signature import OpenTensor
 
 
 def c_header(interface: OpenInterface, digest: str) -> str:
@@ -13,11 +13,11 @@ def c_header(interface: OpenInterface, digest: str) -> str:
     guard = f"{name.upper()}_H"
     first = interface.programs[0]
     threads = "one thread" if first.threads == 1 else f"a team of {first.threads} threads"
-    arguments = [f"int64_t {each.argument}" for each in interface.dimensions]
-    listed = ", ".join(arguments)
+    arguments = [each.argument for each in interface.dimensions]
+    listed = ", ".join(f"int64_t {each}" for each in arguments)
     tensors = "const void *const *inputs, void *const *outputs,\n"
     rest = f"{tensors}    const void *constants, void *workspace);\n\n"
-    calls = f"Call as {name}_run({', '.join(each.argument for each in interface.dimensions)}, inputs, outputs,"
+    run_on = f"int32_t {name}_run_on(void *team, {listed},\n    {rest}"
     return (
         f"/* {name}: compiled by xrelay for {first.target}, {threads}.\n"
         " *\n"
@@ -42,25 +42,12 @@ def c_header(interface: OpenInterface, digest: str) -> str:
         f"int64_t {name}_workspace_bytes({listed});\n\n"
         "/* The size of an output, by its number; -1 also for a number that there is none of. */\n"
         f"int64_t {name}_output_bytes(int64_t number, {listed});\n\n"
-        f"/* {calls}\n"
+        f"/* Call as {name}_run({', '.join(arguments)}, inputs, outputs,\n"
         f" * {name}_constants, workspace).{RUN_NOTE * first.has_team} */\n"
         f"int32_t {name}_run({listed},\n    {rest}"
-        f"{_team_functions(name, first, listed, rest) if first.has_team else ''}"
+        f"{team_functions(name, first.threads, run_on) if first.has_team else ''}"
         "#ifdef __cplusplus\n}\n#endif\n\n"
         f"#endif /* {guard} */\n"
-    )
-
-
-def _team_functions(name: str, first: Signature, listed: str, rest: str) -> str:
-    return (
-        "/* Teams of the caller's own: the calling thread and threads - 1 workers, which sleep\n"
-        " * while nothing runs. One call of run_on at a time uses a team; different teams are\n"
-        " * independent. In a child of fork, run_on uses the calling thread alone.\n"
-        " * team_create returns NULL when the system refuses; any number of threads from 1 to\n"
-        f" * {first.threads} gives the same result. */\n"
-        f"void *{name}_team_create(size_t threads);\n"
-        f"int32_t {name}_run_on(void *team, {listed},\n    {rest}"
-        f"void {name}_team_destroy(void *team);\n\n"
     )
 
 

@@ -54,19 +54,7 @@ def scaling_of(name: str) -> Scaling | None:
     return Scaling(number, dtype, sign == "/", rounding == "ceil")
 
 
-def _div(left: int, right: int) -> int:
-    return left // right
-
-
-def _min(left: int, right: int) -> int:
-    return min(left, right)
-
-
-def _max(left: int, right: int) -> int:
-    return max(left, right)
-
-
-_OPERATIONS: Mapping[str, Operation] = {"div": _div, "min": _min, "max": _max}
+_OPERATIONS: Mapping[str, Operation] = {"div": lambda a, b: a // b, "min": min, "max": max}
 
 
 @lru_cache

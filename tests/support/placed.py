@@ -3,8 +3,10 @@ Programs for tests of placement: graphs of text, and sets of nodes by the names 
 costs are a table; and measurements that are made in the same process.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +158,24 @@ class Inline(Executor):
         except PlacementError as error:
             future.set_exception(error)
         return future
+
+
+def counts(database: Database) -> dict[str, int]:
+    """How many measurements and failures there are in a database."""
+    with closing(sqlite3.connect(database.path)) as connection:
+        return {
+            table: connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0]
+            for table in ("measurements", "failures")
+        }
+
+
+def keys(database: Database) -> list[str]:
+    """The keys of all records in a database, in order."""
+    with closing(sqlite3.connect(database.path)) as connection:
+        rows = connection.execute(
+            "SELECT key FROM measurements UNION SELECT key FROM failures ORDER BY key"
+        ).fetchall()
+    return [key for (key,) in rows]
 
 
 def broken() -> Backend:

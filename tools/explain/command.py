@@ -5,7 +5,6 @@ called.
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,7 +29,6 @@ from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import model_name
 from xrelay.lowering.program.program import Program
 from xrelay.options import CompileOptions, Progress
-from xrelay.runtime.files import write_files
 from xrelay.runtime.signature import UnknownDimensions
 from xrelay.staged import require_known_sizes
 from xrelay.tools import arguments
@@ -48,7 +46,7 @@ from xrelay.tools.explain.operators import operators_json, print_operators
 from xrelay.tools.explain.strategies import print_strategies, strategies_json
 from xrelay.tools.explain.types import print_types, type_uses, types_json
 from xrelay.tools.progress import stage_progress
-from xrelay.tools.tables import shown_names, table_console
+from xrelay.tools.tables import shown_names, table_console, write_json
 from xrelay.transforms.quantize.fake_quantization_to_integer import FakeQuantizationToIntegerPass
 from xrelay.transforms.rules.quantize.local import kept_in_floating_point
 
@@ -183,7 +181,7 @@ def explain_program(
     if args.chart is not None:
         draw_memory(program, Path(args.chart))
     if args.json is not None:
-        write_json(args.json, data, reading)
+        write_data(args.json, data, reading)
 
 
 def explain_operators(
@@ -202,14 +200,14 @@ def explain_operators(
         print_operators(table_console(), uses, args.limit)
         data = operators_json(uses)
     if args.json is not None:
-        write_json(args.json, data, reading)
+        write_data(args.json, data, reading)
 
 
-def write_json(path: str, data: dict[str, object], reading: OpenReading | None) -> None:
+def write_data(path: str, data: dict[str, object], reading: OpenReading | None) -> None:
     """Writes data for other programs."""
     if reading is not None:
         data = {"lengths": reading_json(reading), **data}
-    write_files({Path(path): f"{json.dumps(data, indent=1)}\n".encode()})
+    write_json(Path(path), data)
 
 
 def plans(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:
@@ -227,15 +225,14 @@ def print_plan(console: Console, plan: FusionPlan, limit: int | None) -> None:
     symbol = parent.properties.get("sym_name") if parent is not None else None
     functions = "1 fused function" if len(groups) == 1 else f"{len(groups)} fused functions"
     console.print(Text(f"{where}{symbol or ''}: {operators} operators in {functions}"))
-    borders: dict[int, list[Boundary]] = {}
+    borders: dict[FusionGroup, list[Boundary]] = {}
     for boundary in plan.boundaries:
-        borders.setdefault(id(plan.group_of[boundary.producer]), []).append(boundary)
-    joins: dict[int, list[Join]] = {}
+        borders.setdefault(plan.group_of[boundary.producer], []).append(boundary)
+    joins: dict[FusionGroup, list[Join]] = {}
     for join in plan.joins:
-        joins.setdefault(id(plan.group_of[join.into.op]), []).append(join)
+        joins.setdefault(plan.group_of[join.into.op], []).append(join)
     for number, group in enumerate(groups[:limit]):
-        own = borders.get(id(group), []), joins.get(id(group), [])
-        _print_group(console, plan, group, number, *own)
+        _print_group(console, plan, group, number, borders.get(group, []), joins.get(group, []))
     if limit is not None and len(groups) > limit:
         console.print(Text(f"… {len(groups) - limit} more groups"))
 

@@ -4,7 +4,6 @@ on, and all of them as data.
 """
 
 import argparse
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -27,11 +26,10 @@ from xrelay.analysis.fusion.plan import (
 )
 from xrelay.dialects.model_names import location_names, model_name
 from xrelay.dialects.traits import OpPatternKind
-from xrelay.runtime.files import write_files
 from xrelay.runtime.reading import read_source
 from xrelay.tools.arguments import named_values
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
-from xrelay.tools.tables import shown_names
+from xrelay.tools.tables import shown_names, write_json
 
 KINDS = {kind.label: kind for kind in OpPatternKind if kind is not OpPatternKind.TUPLE}
 """The kinds that an operator may have, by name."""
@@ -51,8 +49,7 @@ def explain_decisions(
         for before, after in zip(plans, supposed, strict=True):
             print_changes(console, before, after)
     if args.plan_json is not None:
-        text = json.dumps(plan_data(supposed), indent=1)
-        write_files({Path(args.plan_json): f"{text}\n".encode()})
+        write_json(Path(args.plan_json), plan_data(supposed))
     if args.why is not None:
         first, last = args.why
         print_why(console, supposed, first, last, Path(args.model))

@@ -249,23 +249,14 @@ class _Drawing:
     def connect(self, node: Node, plan: FusionPlan | None) -> None:
         """The operands of a node, and edges from those that other nodes compute."""
         assert node.op is not None
-        sources: dict[Node, None] = {}
         for operand in node.op.operands:
-            source = self.sources.get(operand)
             hint = f"%{operand.name_hint}: " if operand.name_hint else ""
-            node.operands.append(
-                Operand(self.texts.get(operand, f"{hint}{type_text(operand.type)}"), source)
-            )
+            text = self.texts.get(operand, f"{hint}{type_text(operand.type)}")
+            node.operands.append(Operand(text, self.sources.get(operand)))
+        read = (self.sources.get(value) for inner in walk(node.op) for value in inner.operands)
+        for source in dict.fromkeys(read):
             if source is not None:
-                sources[source] = None
-        if node.op.regions:
-            for inner in walk(node.op):
-                for operand in inner.operands:
-                    source = self.sources.get(operand)
-                    if source is not None:
-                        sources[source] = None
-        for source in sources:
-            self.graph.edges.append(_edge(source, node, plan))
+                self.graph.edges.append(_edge(source, node, plan))
 
     # -- units ----------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation
 
-from xrelay.analysis.fusion.plan import Attempt, FusionNode, FusionPlan, Join, Refusal
+from xrelay.analysis.fusion.plan import Attempt, FusionNode, Join, Refusal
 from xrelay.dialects.lengths import hint
 from xrelay.tools.explain.strategies import why_not
 from xrelay.tools.view.graph import Edge, Graph, Node, Unit
@@ -203,7 +203,7 @@ def lesson(graph: Graph, numbers: Numbers) -> list[dict[str, object]]:
         for fact in reversed(plan.nodes.values())
         if fact.op in numbers and graph.nodes[numbers[fact.op]].role != "output"
     ]
-    steps.extend(_attempt(attempt, plan, numbers) for attempt in plan.attempts)
+    steps.extend(_attempt(attempt, numbers) for attempt in plan.attempts)
     steps.extend(_join(join, numbers) for join in plan.joins)
     return [step for step in steps if step["node"] is not None]
 
@@ -254,7 +254,7 @@ def _join(join: Join, numbers: Numbers) -> dict[str, object]:
     }
 
 
-def _attempt(attempt: Attempt, plan: FusionPlan, numbers: Numbers) -> dict[str, object]:
+def _attempt(attempt: Attempt, numbers: Numbers) -> dict[str, object]:
     node, sink = attempt.node, attempt.node.dominator
     assert sink is not None
     if attempt.merged:

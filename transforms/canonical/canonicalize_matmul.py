@@ -36,13 +36,11 @@ with unknown dimensions, the bodies of `relay.fused` and `relay.composite` and f
 compilers.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.ir import SSAValue
 
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
@@ -54,13 +52,9 @@ from xrelay.dialects.shapes import is_empty, same_shape, shape_of
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
-from xrelay.transforms.rules.emitting import reshaped
+from xrelay.transforms.rules.emitting import shaped
 from xrelay.transforms.rules.repeated_batches import product_of_more_rows
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
-
-
-def _reshaped(emit: Emitter, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    return value if same_shape(shape_of(value), shape) else reshaped(emit, value, shape)
+from xrelay.transforms.rules.rewriting import ApplyRule, Emitter, has_static_type
 
 
 def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> SSAValue | None:
@@ -81,12 +75,12 @@ def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> 
     if is_empty(shape_of(data)) or is_empty((rows, columns)):
         return None
     depth = shape_of(data)[-1]
-    matrix = _reshaped(emit, weight, (rows, columns))
+    matrix = shaped(emit, weight, (rows, columns))
     if not transposed:
         matrix = emit(TransposeOp(matrix, [1, 0]))
-    flat = _reshaped(emit, data, (prod(shape_of(data)[:-1]), depth))
+    flat = shaped(emit, data, (prod(shape_of(data)[:-1]), depth))
     product = emit(DenseOp(flat, matrix, out_dtype=op.out_dtype))
-    return _reshaped(emit, product, shape_of(op.result))
+    return shaped(emit, product, shape_of(op.result))
 
 
 def _is_number(value: SSAValue) -> bool:
@@ -94,11 +88,6 @@ def _is_number(value: SSAValue) -> bool:
     if not has_static_type(value) or len(shape_of(value)) > 1:
         return False
     return all(certainly(length, 1) for length in shape_of(value))
-
-
-def _are_same(lengths: Sequence[int], others: Sequence[int]) -> bool:
-    """Whether lengths are the same, whatever those are that are known when the program runs only."""
-    return len(lengths) == len(others) and all(map(certainly, lengths, others))
 
 
 def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | None:
@@ -116,7 +105,7 @@ def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | 
             factors.append(factor)
         if not has_static_type(source):
             return None
-        if not _are_same(shape_of(source)[-2:], shape_of(op.tensor_b)[-2:]):
+        if not same_shape(shape_of(source)[-2:], shape_of(op.tensor_b)[-2:]):
             return None
         value = source
     if not isinstance(value.owner, TransposeOp) or not has_static_type(value):
@@ -128,7 +117,7 @@ def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | 
     matrix: SSAValue = value.owner.data
     if [*outer, column, row] != list(range(len(outer) + 2)):
         matrix = emit(TransposeOp(matrix, [*outer, column, row]))
-    matrix = _reshaped(emit, matrix, (*batch, columns, rows))
+    matrix = shaped(emit, matrix, (*batch, columns, rows))
     for factor in reversed(factors):
         matrix = emit(MultiplyOp(matrix, factor))
     flip = bool(op.transpose_a.value.data)
@@ -137,28 +126,12 @@ def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | 
     )
 
 
-class RightAsItLies(RewritePattern):
-    """Rewrites products whose right operand is transposed for them."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, MatmulOp | BatchMatmulOp):
-            apply_rule(right_as_it_lies, op, rewriter)
-
-
-class DenseOfMatrices(RewritePattern):
-    """Rewrites products with a constant matrix."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, MatmulOp | BatchMatmulOp | DenseOp):
-            apply_rule(dense_of_matrices, op, rewriter)
-
-
-class ProductOfMoreRows(RewritePattern):
-    """Rewrites products of a batch that repeats its right operand."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, BatchMatmulOp):
-            apply_rule(product_of_more_rows, op, rewriter)
+PATTERNS = (
+    ApplyRule((BatchMatmulOp, DenseOp, MatmulOp), dense_of_matrices),
+    ApplyRule((BatchMatmulOp, MatmulOp), right_as_it_lies),
+    ApplyRule(BatchMatmulOp, product_of_more_rows),
+)
+"""Each is applied to the whole program before the next one is."""
 
 
 @dataclass(frozen=True)
@@ -168,5 +141,5 @@ class CanonicalizeMatmulPass(RelayPass):
     name = "canonicalize-matmul"
 
     def rewrite(self, op: ModuleOp) -> None:
-        for pattern in (DenseOfMatrices(), RightAsItLies(), ProductOfMoreRows()):
+        for pattern in PATTERNS:
             PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

@@ -17,33 +17,21 @@ Source: Relay's CanonicalizeOps.
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.ir import SSAValue
 
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import is_decided
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.tensor.binary import AddOp
-from xrelay.dialects.tensor.reshape import ExpandDimsOp
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule
+from xrelay.transforms.rules.emitting import along_axis
+from xrelay.transforms.rules.rewriting import ApplyRule, Emitter
 
 
-def added_bias(op: BiasAddOp, emit: Emitter) -> SSAValue | None:
+def added_bias(op: BiasAddOp, emit: Emitter) -> SSAValue:
     """bias_add(x, b) ──► x + b, with axes of length 1 behind those of b"""
-    bias = op.bias
-    behind = op.data.type.get_num_dims() - op.channel_axis - 1
-    if behind:
-        bias = emit(ExpandDimsOp(bias, 1, num_newaxis=behind))
-    return emit(AddOp(op.data, bias))
-
-
-class AddBias(RewritePattern):
-    """Spells `relay.nn.bias_add` as an addition."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, BiasAddOp):
-            apply_rule(added_bias, op, rewriter)
+    rank = op.data.type.get_num_dims()
+    return emit(AddOp(op.data, along_axis(emit, op.bias, op.channel_axis, rank)))
 
 
 @dataclass(frozen=True)
@@ -53,4 +41,5 @@ class CanonicalizeOpsPass(RelayPass):
     name = "canonicalize-ops"
 
     def rewrite(self, op: ModuleOp) -> None:
-        PatternWalker(Outside(is_decided, AddBias())).rewrite_module(op)
+        pattern = ApplyRule(BiasAddOp, added_bias)
+        PatternWalker(Outside(is_decided, pattern)).rewrite_module(op)

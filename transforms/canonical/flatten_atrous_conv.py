@@ -21,8 +21,7 @@ Source: Relay's FlattenAtrousConv, which pads as "SAME" does, whatever paddings 
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
@@ -34,7 +33,7 @@ from xrelay.dialects.nn.space import BatchToSpaceNDOp, SpaceToBatchNDOp
 from xrelay.dialects.qnn.products import QnnConv2DOp
 from xrelay.dialects.shapes import int_array
 from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
+from xrelay.transforms.rules.rewriting import ApplyRule, Emitter, has_static_type, like
 
 
 def _pads_with(op: Conv2DOp | QnnConv2DOp, value: float) -> bool:
@@ -62,45 +61,25 @@ def dilated(op: BatchToSpaceNDOp, emit: Emitter) -> SSAValue | None:
     if not _pads_with(conv, split.pad_value.value.data):
         return None
     own = expand_padding(conv.padding.get_values())
-    before, after = own[:2], own[2:]
-    starts = [
-        width + block * pad - cut
-        for (width, _), block, pad, (cut, _) in zip(
-            split.widths, op.blocks, before, op.cuts, strict=True
-        )
+    pads = list(zip(own[:2], own[2:], strict=True))
+    padding = [
+        widths[side] + block * pad[side] - cuts[side]
+        for side in (0, 1)
+        for widths, block, pad, cuts in zip(split.widths, op.blocks, pads, op.cuts, strict=True)
     ]
-    ends = [
-        width + block * pad - cut
-        for (_, width), block, pad, (_, cut) in zip(
-            split.widths, op.blocks, after, op.cuts, strict=True
-        )
-    ]
-    if min(*starts, *ends) < 0:
+    if min(padding) < 0:
         return None
     dilation = [
         block * step for block, step in zip(op.blocks, conv.dilation.get_values(), strict=True)
     ]
-    properties = {"padding": int_array([*starts, *ends]), "dilation": int_array(dilation)}
-    new = type(conv).create(
-        operands=[split.data, *conv.operands[1:]],
-        result_types=[op.result.type],
-        properties=conv.properties | properties,
-        attributes=conv.attributes.copy(),
-    )
+    properties = {"padding": int_array(padding), "dilation": int_array(dilation)}
+    new = like(conv, [split.data, *conv.operands[1:]], op.result.type, properties)
     try:
         fits = new.infer_type() == op.result.type
     except VerifyException:
         # Crops left nothing of the image, which has no room for the weight.
         return None
     return emit(new) if fits else None
-
-
-class FlattenConvolution(RewritePattern):
-    """Makes one dilated convolution of the three operators."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, BatchToSpaceNDOp):
-            apply_rule(dilated, op, rewriter)
 
 
 @dataclass(frozen=True)
@@ -110,4 +89,5 @@ class FlattenAtrousConvPass(RelayPass):
     name = "flatten-atrous-conv"
 
     def rewrite(self, op: ModuleOp) -> None:
-        PatternWalker(Outside(keeps_body, FlattenConvolution())).rewrite_module(op)
+        pattern = ApplyRule(BatchToSpaceNDOp, dilated)
+        PatternWalker(Outside(keeps_body, pattern)).rewrite_module(op)

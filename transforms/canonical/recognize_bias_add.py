@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
@@ -31,7 +30,7 @@ from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
+from xrelay.transforms.rules.rewriting import ApplyRule, Emitter, has_static_type
 
 
 def _channel_axis(shape: Sequence[int], whole: Sequence[int]) -> int | None:
@@ -75,14 +74,6 @@ def _vector(value: SSAValue, emit: Emitter) -> SSAValue | None:
     return None
 
 
-class RecognizeBias(RewritePattern):
-    """Spells the addition of a bias as `relay.nn.bias_add`."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, AddOp):
-            apply_rule(recognized_bias, op, rewriter)
-
-
 @dataclass(frozen=True)
 class RecognizeBiasAddPass(RelayPass):
     """Spells the addition of a vector to the result of a product as `relay.nn.bias_add`."""
@@ -90,4 +81,5 @@ class RecognizeBiasAddPass(RelayPass):
     name = "recognize-bias-add"
 
     def rewrite(self, op: ModuleOp) -> None:
-        PatternWalker(Outside(keeps_body, RecognizeBias())).rewrite_module(op)
+        pattern = ApplyRule(AddOp, recognized_bias)
+        PatternWalker(Outside(keeps_body, pattern)).rewrite_module(op)

@@ -61,11 +61,8 @@ def transpose_rule(op: TransposeOp, g: Term) -> Sequence[Gradient]:
 def where_rule(op: WhereOp, g: Term) -> Sequence[Gradient]:
     """Each operand has the gradient where it was chosen."""
     zero = g.emit.scalar(0, g.value)
-    chosen = (
-        WhereOp(op.condition, g.value, zero),
-        WhereOp(op.condition, zero, g.value),
-    )
-    x, y = (g.new(each) for each in chosen)
+    x = g.new(WhereOp(op.condition, g.value, zero))
+    y = g.new(WhereOp(op.condition, zero, g.value))
     return [None, x.summed_to(op.x), y.summed_to(op.y)]
 
 

@@ -31,8 +31,8 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, Mod
 from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.facts.indexed_graph import IndexedGraph
-from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
-from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, functions_without
+from xrelay.analysis.facts.walking import blocks_in, walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import ClosureOp
 
@@ -51,9 +51,7 @@ class CapturePostDfsIndexInSpansPass(RelayPass):
     name = "capture-post-dfs-index-in-spans"
 
     def rewrite(self, op: ModuleOp) -> None:
-        for function in op.ops:
-            if not isinstance(function, func.FuncOp) or has_flag(function, SKIPPED_FUNCTIONS):
-                continue
+        for function in functions_without(op, SKIPPED_FUNCTIONS):
             if len(function.body.blocks) == 1:
                 _state_spans(function)
 
@@ -78,7 +76,7 @@ def _state_spans(function: func.FuncOp) -> None:
 
 def _state_span(op: Operation, graph: IndexedGraph) -> None:
     result = graph.span(op.results[0]) if op.results else None
-    args = [arg for region in op.regions for block in region.blocks for arg in block.args]
+    args = [arg for block in blocks_in(op) for arg in block.args]
     if isinstance(op, ClosureOp) and op.recursive:
         args = args[1:]
     spans = {

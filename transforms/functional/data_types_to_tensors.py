@@ -42,7 +42,7 @@ from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.exhaustiveness import unmatched_value
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.symbols import Symbols
-from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.facts.walking import blocks_in, walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import (
     ConstructOp,
@@ -54,11 +54,11 @@ from xrelay.dialects.core.adt import (
     constructor_name,
 )
 from xrelay.dialects.core.functional import AdtType, types_inside
-from xrelay.dialects.core.values import TupleGetItemOp, YieldOp
+from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.binary import EqualOp, LogicalAndOp
 from xrelay.transforms.functional.defunctionalization import DefunctionalizationPass
-from xrelay.transforms.functional.merge_tail_calls import MergeTailCallsPass
+from xrelay.transforms.functional.merge_tail_calls import MergeTailCallsPass, taken_out
 from xrelay.transforms.functional.to_tail_calls import ToTailCallsPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.rules.functional.choosing import Case, chosen
@@ -112,9 +112,8 @@ def _types(module: ModuleOp) -> Iterator[Attribute]:
     """The types of all values."""
     for op in walk(module):
         yield from op.result_types
-        for region in op.regions:
-            for block in region.blocks:
-                yield from block.arg_types
+        for block in blocks_in(op):
+            yield from block.arg_types
 
 
 class DataToTensors:
@@ -166,7 +165,7 @@ class DataToTensors:
         if end is not None:
             given = failure(_no_clause(end), result, rest)
         for pattern, region in reversed(list(zip(op.patterns.data, op.clauses, strict=True))):
-            part = pattern, type_, partial(_given, op.data)
+            part = pattern, type_, lambda: op.data
             clause, here = Emitter(), Emitter()
             value = self._clause(part, region.block, clause)
             test = self._test(part, here)
@@ -187,7 +186,7 @@ class DataToTensors:
         cases: list[Case] = []
         for name, pattern, region in zip(names, op.patterns, op.clauses, strict=True):
             clause = Emitter()
-            value = self._clause((pattern, type_, partial(_given, op.data)), region.block, clause)
+            value = self._clause((pattern, type_, lambda: op.data), region.block, clause)
             kind = self.layouts.constructor(type_, name).kind
             cases.append(Case(kind, clause.ops, [value]))
         for name in self.layouts.fields[type_]:
@@ -213,13 +212,8 @@ class DataToTensors:
                     argument.replace_all_uses_with(part[2]())
             else:
                 pending += self._inner(part, emit)[::-1]
-        *ops, end = block.ops
-        assert isinstance(end, YieldOp)
-        given = end.value
-        Rewriter.erase_op(end)
-        for op in ops:
-            op.detach()
-            emit.ops.append(op)
+        ops, (given,) = taken_out(block)
+        emit.ops += ops
         return given
 
     def _inner(self, part: Part, emit: Emitter) -> list[Part]:
@@ -244,12 +238,13 @@ class DataToTensors:
     def _test(self, part: Part, emit: Emitter) -> SSAValue | None:
         """Whether a value has a pattern: a bool tensor; None where all have it."""
         pattern, type_, value = part
-        if not isinstance(pattern, ConstructorPatternAttr):
+        if (
+            not isinstance(pattern, ConstructorPatternAttr)
+            or not isinstance(type_, AdtType)
+            or len(self.layouts.fields[type_]) == 1
+        ):
             return self._all(self._inner(part, emit), emit)
-        assert isinstance(type_, AdtType)
         made = self.layouts.constructor(type_, constructor_name(pattern.constructor))
-        if len(self.layouts.fields[type_]) == 1:
-            return self._all(self._inner(part, emit), emit)
         kind = kind_of(value(), self.layouts.layouts[type_], emit)
         own = emit(EqualOp(kind, emit.constant(np.array(made.kind, np.int32))))
         inside, otherwise = Emitter(), Emitter()
@@ -314,10 +309,6 @@ def _constructors(op: MatchOp) -> list[str]:
 
 def _no_clause(value: str) -> str:
     return f"no clause of a relay.match has a pattern for {value}"
-
-
-def _given(value: SSAValue) -> SSAValue:
-    return value
 
 
 def _field(value: Callable[[], SSAValue], number: int, emit: Emitter) -> SSAValue:

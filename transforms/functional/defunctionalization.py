@@ -61,11 +61,12 @@ from xrelay.dialects.core.functional import (
     type_params_of,
     type_parts,
     types_inside,
+    values_from_outside,
     with_parts,
 )
 from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
-from xrelay.interpreters.core.functional import values_from_outside
+from xrelay.transforms.functional.lambda_lift import with_code_of
 from xrelay.transforms.rules.functional.specializing import Specialization, holds_function, retype
 from xrelay.transforms.rules.operands import exchange_operands
 
@@ -216,11 +217,6 @@ class Defunctionalization:
         """The data that a function literal becomes; its code becomes a function."""
         outside = values_from_outside(closure)
         block = closure.block
-        end = block.last_op
-        assert isinstance(end, YieldOp)
-        results = [end.value.type]
-        Rewriter.replace_op(end, func.ReturnOp(end.value))
-        inputs = [value.type for value in outside]
         for index, value in enumerate(outside):
             block.insert_arg(value.type, index).name_hint = value.name_hint
         own = block.args[: len(outside)]
@@ -233,14 +229,10 @@ class Defunctionalization:
                 Rewriter.insert_op(again, InsertPoint.at_start(block))
                 itself.replace_all_uses_with(again.result)
             block.erase_arg(itself)
-        type_ = (block.arg_types, results)
-        region = closure.detach_region(0)
-        code = func.FuncOp(next(self.codes), type_, region, visibility="private")
-        code.attributes.update(closure.attributes)
-        code.location = closure.location
+        code = with_code_of(closure, next(self.codes))
         closure.add_region(Region(Block([])))
         self.code.append(code)
-        encoding.case(inputs, code)
+        encoding.case([value.type for value in outside], code)
         return _data(constructor, outside, closure.result.type)
 
     def _apply(self, type_: FnType, encoding: Encoding) -> func.FuncOp:
@@ -262,7 +254,7 @@ class Defunctionalization:
             clauses.append(Region(clause))
         match = MatchOp(block.args[0], patterns, clauses, output)
         block.add_ops([match, func.ReturnOp(match.result)])
-        signature = ([encoding.type, *inputs], [output])
+        signature = (block.arg_types, [output])
         return func.FuncOp(encoding.apply, signature, Region(block), visibility="private")
 
     def _encoding(self, type_: Attribute, user: Operation) -> Encoding:

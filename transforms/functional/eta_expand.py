@@ -27,7 +27,7 @@ from xdsl.rewriter import InsertPoint
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, TypeDefOp
+from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, TypeDefOp, constructor_name
 from xrelay.dialects.core.functional import (
     AdtType,
     ApplyOp,
@@ -40,7 +40,18 @@ from xrelay.dialects.core.functional import (
 from xrelay.dialects.core.values import YieldOp
 
 
-def function_of(op: GlobalVarOp, symbols: Symbols) -> list[Operation]:
+def literal_of(op: GlobalVarOp | ConstructorOp, symbols: Symbols) -> list[Operation]:
+    """
+    The literal of a function that calls the one which `op` names, or constructs what it does; for a type with
+    parameters also its instance, which comes last.
+    """
+    new = _function(op, symbols) if isinstance(op, GlobalVarOp) else _constructor(op, symbols)
+    for each in new:
+        each.location = op.location
+    return new
+
+
+def _function(op: GlobalVarOp, symbols: Symbols) -> list[Operation]:
     """The literal of a function that calls the one which `op` names."""
     type_ = op.result.type
     block = Block(arg_types=type_.inputs)
@@ -55,16 +66,11 @@ def function_of(op: GlobalVarOp, symbols: Symbols) -> list[Operation]:
     return [ClosureOp(Region(block))]
 
 
-def constructor_of(op: ConstructorOp, symbols: Symbols) -> list[Operation]:
+def _constructor(op: ConstructorOp, symbols: Symbols) -> list[Operation]:
     """The literal of a function that constructs what `op` does, and for a type with parameters its instance."""
     definition = symbols.lookup(op, op.constructor.root_reference.data)
     assert isinstance(definition, TypeDefOp)
-    (name,) = op.constructor.nested_references
-    (fields,) = (
-        constructor.fields
-        for constructor in definition.constructors or ()
-        if constructor.constructor == name
-    )
+    fields = definition.by_name[constructor_name(op.constructor)].fields
     params = definition.param_names
     value = AdtType(SymbolRefAttr(definition.sym_name), [TypeVarType(each) for each in params])
     block = Block(arg_types=fields.data)
@@ -83,24 +89,19 @@ class ExpandValue(RewritePattern):
         self.functions = functions
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, GlobalVarOp) and self.functions:
-            uses = _as_operands(op.result)
-            new = function_of(op, self.symbols) if uses else []
-        elif isinstance(op, ConstructorOp) and self.constructors:
-            uses = _as_operands(op.result)
-            new = constructor_of(op, self.symbols) if uses else []
-        else:
+        is_wanted = self.functions if isinstance(op, GlobalVarOp) else self.constructors
+        if not isinstance(op, GlobalVarOp | ConstructorOp) or not is_wanted:
             return
-        if not new:
+        uses = _as_operands(op.result)
+        if not uses:
             return
-        for each in new:
-            each.location = op.location
-        new[-1].results[0].name_hint = op.results[0].name_hint
+        new = literal_of(op, self.symbols)
+        new[-1].results[0].name_hint = op.result.name_hint
         rewriter.insert(new, InsertPoint.after(op))
         for use in uses:
             use.operation.operands[use.index] = new[-1].results[0]
             rewriter.notify_op_modified(use.operation)
-        if not op.results[0].uses:
+        if not op.result.uses:
             rewriter.erase(op)
 
 

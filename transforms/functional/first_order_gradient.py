@@ -184,7 +184,7 @@ class Backward:
     def run(self, returned: Sequence[SSAValue]) -> None:
         """Computes the gradients of the sum of what is returned."""
         emit = Emitter()
-        self.run_from(returned, [ones(value, emit) for value in returned], emit)
+        self.run_from(returned, [fields_of(value, emit, ones=True) for value in returned], emit)
 
     def run_from(
         self, values: Sequence[SSAValue], gradients: Sequence[Gradient], emit: Emitter
@@ -203,10 +203,10 @@ class Backward:
         emit = Emitter()
         if isinstance(op, scf.IfOp):
             self._branch(op, gradients, emit)
-            self.ops.extend(emit.located(op))
-            return
-        for operand, gradient in zip(op.operands, _of_operands(op, gradients, emit), strict=True):
-            self._add(operand, gradient, emit)
+        else:
+            found = _of_operands(op, gradients, emit)
+            for operand, gradient in zip(op.operands, found, strict=True):
+                self._add(operand, gradient, emit)
         self.ops.extend(emit.located(op))
 
     def _branch(self, op: scf.IfOp, gradients: Sequence[Gradient], emit: Emitter) -> None:
@@ -275,20 +275,14 @@ def added(one: Gradient, other: Gradient, emit: Emitter) -> Gradient:
             raise ValueError("a tensor and a tuple are no gradients of one value")
 
 
-def ones(value: SSAValue, emit: Emitter) -> Gradient:
-    """The gradient of the sum of a value's elements with respect to each."""
-    if not isinstance(value.type, TupleType):
-        return Term(emit(OnesLikeOp(value)), emit) if has_floats(value.type) else None
-    count = len(value.type.types)
-    return tuple(ones(emit(TupleGetItemOp(value, i)), emit) for i in range(count))
-
-
-def fields_of(value: SSAValue, emit: Emitter) -> Gradient:
-    """A value as a gradient: a tuple as those of its fields."""
-    if not isinstance(value.type, TupleType):
-        return Term(value, emit) if has_floats(value.type) else None
-    count = len(value.type.types)
-    return tuple(fields_of(emit(TupleGetItemOp(value, i)), emit) for i in range(count))
+def fields_of(value: SSAValue, emit: Emitter, *, ones: bool = False) -> Gradient:
+    """A value as a gradient, a tuple as those of its fields; with `ones` the gradient of the sum of its elements."""
+    if isinstance(value.type, TupleType):
+        fields = (emit(TupleGetItemOp(value, i)) for i in range(len(value.type.types)))
+        return tuple(fields_of(field, emit, ones=ones) for field in fields)
+    if not has_floats(value.type):
+        return None
+    return Term(emit(OnesLikeOp(value)) if ones else value, emit)
 
 
 def materialized(gradient: Gradient, value: SSAValue, emit: Emitter) -> SSAValue:

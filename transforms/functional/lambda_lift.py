@@ -34,8 +34,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.names import fresh_names
-from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
-from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, functions_without, has_flag
+from xrelay.analysis.facts.walking import blocks_in, walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import (
     TYPE_PARAMS,
@@ -45,9 +45,9 @@ from xrelay.dialects.core.functional import (
     GlobalVarOp,
     TypeVarType,
     types_inside,
+    values_from_outside,
 )
 from xrelay.dialects.core.values import YieldOp
-from xrelay.interpreters.core.functional import values_from_outside
 from xrelay.transforms.rules.called_bodies import keeps_function
 from xrelay.transforms.rules.operands import exchange_operands
 
@@ -63,9 +63,7 @@ class LambdaLiftPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         names = fresh_names("lifted_name", op)
-        for function in list(op.ops):
-            if not isinstance(function, func.FuncOp) or has_flag(function, SKIPPED_FUNCTIONS):
-                continue
+        for function in functions_without(op, SKIPPED_FUNCTIONS):
             # Those within others first: what is left of them are calls.
             for each in list(walk(function, region_first=True)):
                 if isinstance(each, ClosureOp) and not _stays(each, function):
@@ -91,18 +89,23 @@ def lift(closure: ClosureOp, name: str) -> func.FuncOp:
     for value in (closure.result, *closure.block.args[: 1 if closure.recursive else 0]):
         for use in tuple(value.uses):
             _use_function(use.operation, use.index, name)
-    block = closure.block
+    if closure.recursive:
+        closure.block.erase_arg(closure.block.args[0])
+    function = with_code_of(closure, name)
+    Rewriter.erase_op(closure)
+    return function
+
+
+def with_code_of(literal: ClosureOp, name: str) -> func.FuncOp:
+    """A function of the module that gets the code of a literal, which takes all that it uses as parameters."""
+    block = literal.block
     end = block.last_op
     assert isinstance(end, YieldOp)
-    results = [end.value.type]
+    type_ = (block.arg_types, [end.value.type])
     Rewriter.replace_op(end, func.ReturnOp(end.value))
-    if closure.recursive:
-        block.erase_arg(block.args[0])
-    type_ = (block.arg_types, results)
-    function = func.FuncOp(name, type_, closure.detach_region(0), visibility="private")
-    function.attributes.update(closure.attributes)
-    function.location = closure.location
-    Rewriter.erase_op(closure)
+    function = func.FuncOp(name, type_, literal.detach_region(0), visibility="private")
+    function.attributes.update(literal.attributes)
+    function.location = literal.location
     return function
 
 
@@ -164,7 +167,7 @@ def _free_type_vars(closure: ClosureOp) -> list[str]:
     bound: set[str] = set()
     for op in walk(closure):
         types = [result.type for result in op.results]
-        types += [arg.type for region in op.regions for b in region.blocks for arg in b.args]
+        types += [arg.type for block in blocks_in(op) for arg in block.args]
         inside = (each for each in types_inside(types) if isinstance(each, TypeVarType))
         found.update(dict.fromkeys(each.variable.data for each in inside))
         if isinstance(op, ClosureOp):

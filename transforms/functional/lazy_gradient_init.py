@@ -42,9 +42,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.names import operation_text
-from xrelay.analysis.facts.scopes import Within, belongs_to_backend
+from xrelay.analysis.facts.scopes import (
+    UNFUSED_FUNCTIONS,
+    Within,
+    belongs_to_backend,
+    functions_without,
+)
 from xrelay.analysis.facts.symbols import Symbols
-from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.facts.walking import blocks_in, walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import (
     ConstructOp,
@@ -118,11 +123,7 @@ class LazyGradientInitPass(RelayPass):
     """Take the other summand, or zeros, for a floating-point sum or product with zeros, whatever the other operand is."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        functions = [
-            each
-            for each in op.body.ops
-            if isinstance(each, func.FuncOp) and not belongs_to_backend(each)
-        ]
+        functions = functions_without(op, UNFUSED_FUNCTIONS)
         lazy = [each for each in functions if any(map(_is_made_at_once, walk(each)))]
         if not lazy:
             return
@@ -189,10 +190,9 @@ class Cells:
 
     def _parameters(self, op: Operation) -> None:
         """What enters the blocks of an operation that knows tensors only."""
-        for region in op.regions if not _stays(op) else ():
-            for block in region.blocks:
-                for argument in block.args:
-                    self._hand_on(argument, InsertPoint.at_start(block))
+        for block in () if _stays(op) else blocks_in(op):
+            for argument in block.args:
+                self._hand_on(argument, InsertPoint.at_start(block))
 
     def _take_tensors(self, op: Operation) -> None:
         """An operation gets the tensors that it takes, and what it gives becomes cells."""

@@ -29,6 +29,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph, callee
 from xrelay.analysis.facts.names import module_symbols, unused_name
+from xrelay.analysis.facts.scopes import function_around
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import GlobalVarOp, type_params_of
@@ -87,27 +88,19 @@ def _inline_once(group: dict[str, func.FuncOp], calls: Mapping[str, list[func.Ca
         if len(calls[name]) > 1 or len(group) == 1:
             continue
         (call,) = calls[name]
-        caller = _function_around(call)
+        caller = function_around(call)
         if caller is function or caller not in group.values():
             continue
         del group[name]
         for param, arg in zip(function.args, call.arguments, strict=True):
             param.replace_all_uses_with(arg)
-        ops, results = _taken_out(function.body.block)
+        ops, results = taken_out(function.body.block)
         Rewriter.insert_op(ops, InsertPoint.before(call))
         Rewriter.replace_op(call, [], results)
         Rewriter.erase_op(function)
 
 
-def _function_around(op: Operation) -> func.FuncOp | None:
-    """The function that an operation is in."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, func.FuncOp):
-        parent = parent.parent_op()
-    return parent
-
-
-def _taken_out(block: Block) -> tuple[list[Operation], list[SSAValue]]:
+def taken_out(block: Block) -> tuple[list[Operation], list[SSAValue]]:
     """Takes the operations out of a block, and what it gives."""
     *ops, end = block.ops
     for op in ops:
@@ -139,7 +132,7 @@ class Merging:
         """Puts the new function in the place of the others."""
         for name in self.group:
             for call in calls[name]:
-                inside = _function_around(call) in self.group.values()
+                inside = function_around(call) in self.group.values()
                 self._call(call, name, self.block.args if inside else None)
         cases = [self._case(name, function) for name, function in self.group.items()]
         emit = Emitter()
@@ -158,7 +151,7 @@ class Merging:
         for param, arg in zip(function.args, own, strict=False):
             arg.name_hint = param.name_hint
             param.replace_all_uses_with(arg)
-        return Case(self.numbers[name], *_taken_out(function.body.block))
+        return Case(self.numbers[name], *taken_out(function.body.block))
 
     def _call(self, op: func.CallOp, name: str, others: Sequence[SSAValue] | None) -> None:
         """Calls the new function for one of the group, with `others` for the parameters of those that are not called."""

@@ -20,6 +20,7 @@ environment, those that use function values from outside, type parameters, funct
 Source: T. Johnsson, Lambda lifting: transforming programs to recursive equations, 1985.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -28,7 +29,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.names import fresh_names
-from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, functions_without
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import (
@@ -41,18 +42,10 @@ from xrelay.dialects.core.functional import (
     types_inside,
     values_from_outside,
 )
+from xrelay.transforms.functional.lambda_lift import with_code_of
 from xrelay.transforms.rules.called_bodies import COMPOSITE, keeps_function
 from xrelay.transforms.rules.inlining import compiler_of
 from xrelay.transforms.rules.operands import exchange_operands
-
-
-@dataclass(frozen=True)
-class Uses:
-    """What a literal that is only called is used by."""
-
-    calls: list[ApplyOp]
-    names: list[LetOp]
-    """What names it, names of names behind these."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +56,15 @@ class OutlineClosuresPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         names = fresh_names("closure", op)
-        for function in list(op.ops):
-            if not isinstance(function, func.FuncOp) or has_flag(function, SKIPPED_FUNCTIONS):
-                continue
+        for function in functions_without(op, SKIPPED_FUNCTIONS):
             if type_params_of(function):
                 continue
             # Those around others first: what they use of these are calls of functions then.
             for each in list(walk(function)):
                 if isinstance(each, ClosureOp) and not _stays(each):
-                    uses = _uses(each)
-                    if uses is not None and uses.calls:
-                        op.body.block.add_op(_outlined(each, uses, next(names)))
+                    calls, lets = _uses(each)
+                    if calls:
+                        op.body.block.add_op(_outlined(each, calls, lets, next(names)))
 
 
 def _stays(literal: ClosureOp) -> bool:
@@ -90,9 +81,13 @@ def _stays(literal: ClosureOp) -> bool:
     )
 
 
-def _uses(literal: ClosureOp) -> Uses | None:
-    """The calls and names of a literal; None where it is used otherwise, too."""
-    found = Uses([], [])
+def _uses(literal: ClosureOp) -> tuple[list[ApplyOp], list[LetOp]]:
+    """
+    The calls of a literal, and what names it, names of names behind these; no calls where it is used otherwise,
+    too.
+    """
+    calls: list[ApplyOp] = []
+    names: list[LetOp] = []
     values: list[SSAValue] = [literal.result]
     if literal.recursive is not None:
         values.append(literal.block.args[0])
@@ -101,18 +96,20 @@ def _uses(literal: ClosureOp) -> Uses | None:
         for use in value.uses:
             op = use.operation
             if isinstance(op, LetOp):
-                found.names.append(op)
+                names.append(op)
                 values.append(op.result)
                 continue
             if not isinstance(op, ApplyOp) or use.index != 0:
-                return None
+                return [], []
             if [arg.type for arg in op.args] != expected or op.result.type != literal.yielded.type:
-                return None
-            found.calls.append(op)
-    return found
+                return [], []
+            calls.append(op)
+    return calls, names
 
 
-def _outlined(literal: ClosureOp, uses: Uses, name: str) -> func.FuncOp:
+def _outlined(
+    literal: ClosureOp, calls: Sequence[ApplyOp], names: Sequence[LetOp], name: str
+) -> func.FuncOp:
     """The function that a literal becomes, with calls of it in the place of those of the literal."""
     outside = values_from_outside(literal)
     block = literal.block
@@ -122,22 +119,15 @@ def _outlined(literal: ClosureOp, uses: Uses, name: str) -> func.FuncOp:
         param.name_hint = value.name_hint
     inside = dict.fromkeys(walk(literal))
     exchange_operands(inside, dict(zip(outside, params, strict=True)))
-    for call in uses.calls:
+    for call in calls:
         taken = params if call in inside else outside
         new = func.CallOp(name, [*call.args, *taken], [call.result.type])
         new.location = call.location
         Rewriter.replace_op(call, new)
-    for each in reversed(uses.names):
+    for each in reversed(names):
         Rewriter.erase_op(each)
     if itself is not None:
         block.erase_arg(itself)
-    end = block.last_op
-    assert end is not None
-    results = [value.type for value in end.operands]
-    Rewriter.replace_op(end, func.ReturnOp(*end.operands))
-    signature = (block.arg_types, results)
-    function = func.FuncOp(name, signature, literal.detach_region(0), visibility="private")
-    function.attributes.update(literal.attributes)
-    function.location = literal.location
+    function = with_code_of(literal, name)
     Rewriter.erase_op(literal)
     return function

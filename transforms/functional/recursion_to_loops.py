@@ -42,7 +42,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.call_graph import callee
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, functions_without
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, type_params_of
@@ -61,27 +62,14 @@ class RecursionToLoopsPass(RelayPass):
     name = "recursion-to-loops"
 
     def rewrite(self, op: ModuleOp) -> None:
-        for function in list(op.ops):
-            if not isinstance(function, func.FuncOp) or has_flag(function, SKIPPED_FUNCTIONS):
-                continue
-            own: list[func.CallOp] = []
-            literals: list[ClosureOp] = []
-            for each in walk(function, region_first=True):
+        for function in functions_without(op, SKIPPED_FUNCTIONS):
+            ops = list(walk(function, region_first=True))
+            own = [each for each in ops if callee(each) == function.sym_name.data]
+            for each in ops:
                 if isinstance(each, ClosureOp):
-                    literals.append(each)
-                elif isinstance(each, func.CallOp):
-                    own.append(each)
-            for literal in literals:
-                _literal_to_loop(literal)
-            _function_to_loop(function, own)
-
-
-def _function_to_loop(function: func.FuncOp, calls: Sequence[func.CallOp]) -> None:
-    """Makes a loop of a function of the module with some calls in it."""
-    name = function.sym_name.data
-    own: list[Operation] = [call for call in calls if call.callee.string_value() == name]
-    if len(function.body.blocks) == 1 and not type_params_of(function):
-        Recursion(function.body.block, function.args, own).to_loop()
+                    _literal_to_loop(each)
+            if len(function.body.blocks) == 1 and not type_params_of(function):
+                Recursion(function.body.block, function.args, own).to_loop()
 
 
 def _literal_to_loop(literal: ClosureOp) -> None:
@@ -123,13 +111,11 @@ class Recursion:
 
     def _fits(self, call: Operation) -> bool:
         """Whether a call states the types of the function."""
-        given = [value.type for value in self._arguments(call)]
         end = self.block.last_op
         assert end is not None
-        found = [result.type for result in call.results]
-        return given == [param.type for param in self.params] and found == [
-            value.type for value in end.operands
-        ]
+        given = [value.type for value in self._arguments(call)]
+        expected = [param.type for param in self.params]
+        return given == expected and call.result_types == end.operand_types
 
     def _arguments(self, call: Operation) -> Sequence[SSAValue]:
         return call.operands[1:] if isinstance(call, ApplyOp) else call.operands

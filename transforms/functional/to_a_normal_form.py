@@ -46,8 +46,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.effects import Effects
-from xrelay.analysis.facts.scopes import Within, belongs_to_backend
-from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, Within, functions_without
+from xrelay.analysis.facts.walking import blocks_in, walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import ConstructorOp
 from xrelay.dialects.core.device import OnDeviceOp
@@ -135,8 +135,7 @@ class Names:
                 self._visit_operation(op)
 
     def _enter(self, op: Operation) -> None:
-        blocks = [block for region in op.regions for block in region.blocks]
-        self.scopes.extend(map(_Scope, reversed(blocks)))
+        self.scopes.extend(map(_Scope, reversed(list(blocks_in(op)))))
 
     def _leave(self) -> None:
         scope = self.scopes.pop()
@@ -216,9 +215,7 @@ class ToANormalFormPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         effects = Effects()
-        for function in op.body.ops:
-            if not isinstance(function, func.FuncOp) or belongs_to_backend(function):
-                continue
+        for function in functions_without(op, UNFUSED_FUNCTIONS):
             names = Names(function, effects)
             if not names.are_given():
                 names.give()

@@ -41,7 +41,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.effects import Effects
-from xrelay.analysis.facts.scopes import keeps_body
+from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, Within, functions_without, keeps_body
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import ConstructorOp
 from xrelay.dialects.core.device import VirtualDeviceAttr
@@ -59,18 +60,10 @@ def crosses_scopes(result: OpResult, scope: Block) -> bool:
     return len(set(users)) > 1 and scope not in users
 
 
-def operations_within(function: Operation) -> list[Operation]:
+def operations_within(function: func.FuncOp) -> list[Operation]:
     """The operations in a function that the pass looks at, each before those in its regions."""
-    found: list[Operation] = []
-    pending = [op for region in function.regions for block in region.blocks for op in block.ops]
-    pending.reverse()
-    while pending:
-        op = pending.pop()
-        found.append(op)
-        if op.regions and not keeps_body(op):
-            inner = [each for region in op.regions for block in region.blocks for each in block.ops]
-            pending.extend(reversed(inner))
-    return found
+    is_kept = Within(keeps_body)
+    return [op for op in walk(function.body) if not is_kept(op)]
 
 
 def bind_shared(op: Operation, devices: dict[Operation, VirtualDeviceAttr]) -> None:
@@ -128,9 +121,7 @@ class ToBasicBlockNormalFormPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         effects = Effects()
-        for function in op.body.ops:
-            if not isinstance(function, func.FuncOp) or keeps_body(function):
-                continue
+        for function in functions_without(op, UNFUSED_FUNCTIONS):
             order = EvaluationOrder.of_function(function, effects)
             devices = surrounding_devices(order)
             put_last_names(function, order)

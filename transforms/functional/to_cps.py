@@ -28,7 +28,7 @@ function of a `relay.fused` than names and calls.
 Source: Relay's ToCPS; Might, How to compile with continuations.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import func, scf
@@ -40,7 +40,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.facts.names import operation_text, unused_name
 from xrelay.analysis.facts.scopes import Within, belongs_to_backend, one_block
 from xrelay.analysis.facts.symbols import Symbols
-from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.facts.walking import blocks_in, walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import ConstructorOp, MatchOp, TypeDefOp
 from xrelay.dialects.core.functional import (
@@ -56,7 +56,7 @@ from xrelay.dialects.core.functional import (
     types_inside,
 )
 from xrelay.dialects.core.values import CalledBodyOp, YieldOp
-from xrelay.transforms.functional.eta_expand import constructor_of, function_of
+from xrelay.transforms.functional.eta_expand import literal_of
 from xrelay.transforms.rules.called_bodies import keeps_function
 from xrelay.transforms.rules.functional.retyping import Retyping
 
@@ -142,16 +142,10 @@ def _expand_values(
 ) -> None:
     """Constructors as values, and functions that stay, become functions that call them."""
     for op in _inside(function):
-        match op:
-            case ConstructorOp():
-                new = constructor_of(op, symbols)
-            case GlobalVarOp() if op.function.string_value() not in converted:
-                new = function_of(op, symbols)
-            case _:
-                continue
-        for each in new:
-            each.location = op.location
-        Rewriter.replace_op(op, new, new[-1].results)
+        is_kept = isinstance(op, GlobalVarOp) and op.function.string_value() in converted
+        if isinstance(op, GlobalVarOp | ConstructorOp) and not is_kept:
+            new = literal_of(op, symbols)
+            Rewriter.replace_op(op, new, new[-1].results)
 
 
 def _require_blocks(function: func.FuncOp) -> None:
@@ -200,22 +194,17 @@ class Conversion:
     def _with_continuation(self, type_: Attribute) -> Attribute:
         if not isinstance(type_, FnType):
             return type_
-        return FnType([*type_.inputs, self.continuation([type_.output])], self.answer)
-
-    def continuation(self, given: Sequence[Attribute]) -> FnType:
-        """The type of a function that takes values of some types, which have function types as they become."""
-        return FnType(given, self.answer)
+        return FnType([*type_.inputs, FnType([type_.output], self.answer)], self.answer)
 
     def run(self) -> None:
         """Rewrites the function."""
         for op in _inside(self.function):
             self._retype(op.results)
-            for region in op.regions if not _is_operator(op) else ():
-                for block in region.blocks:
-                    self._retype(block.args)
+            for block in () if _is_operator(op) else blocks_in(op):
+                self._retype(block.args)
         outputs = [self.types(each) for each in self.function.function_type.outputs]
         block = self.function.body.block
-        last = block.insert_arg(self.continuation(outputs), len(block.args))
+        last = block.insert_arg(FnType(outputs, self.answer), len(block.args))
         last.name_hint = "k"
         self._state_signature(block)
         under_way = [self._convert(block, last)]
@@ -302,9 +291,7 @@ class Conversion:
         end = rest.last_op
         assert end is not None
         Rewriter.replace_op(end, YieldOp(end.operands[0]), [])
-        closure = ClosureOp(
-            Region(rest), result_type=self.continuation([arg.type for arg in rest.args])
-        )
+        closure = ClosureOp(Region(rest), result_type=FnType(rest.arg_types, self.answer))
         closure.location = op.location
         Rewriter.insert_op(closure, InsertPoint.before(op))
         return closure.result
@@ -319,13 +306,12 @@ class Conversion:
                 return ApplyOp(called.result, [*op.arguments, k], self.answer)
             case ApplyOp():
                 return ApplyOp(op.function, [*op.args, k], self.answer)
+            case scf.IfOp():
+                return scf.IfOp(op.cond, [self.answer], regions[0], regions[1])
             case _:
-                pass
-        if isinstance(op, scf.IfOp):
-            return scf.IfOp(op.cond, [self.answer], regions[0], regions[1])
-        assert isinstance(op, MatchOp)
-        complete = op.complete is not None
-        return MatchOp(op.data, op.patterns.data, regions, self.answer, complete=complete)
+                assert isinstance(op, MatchOp)
+                complete = op.complete is not None
+                return MatchOp(op.data, op.patterns.data, regions, self.answer, complete=complete)
 
 
 def _end(first: Operation, call: Operation, end: Operation) -> None:

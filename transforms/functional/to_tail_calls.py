@@ -27,10 +27,11 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph, callee
+from xrelay.analysis.facts.program_size import types_of
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import MatchOp
@@ -96,12 +97,7 @@ def _between(graph: CallGraph, names: Sequence[str]) -> list[str]:
     Some functions, and those that they call and that call them, by way of others: what is handed over by one may be
     called by another.
     """
-    callers, pending = set(names), list(names)
-    while pending:
-        new = [name for name in graph.users[pending.pop()] if name not in callers]
-        callers.update(new)
-        pending += new
-    called = graph.reachable(names)
+    callers, called = graph.reachable(names, users=True), graph.reachable(names)
     return [name for name in graph.functions if name in callers and name in called]
 
 
@@ -118,12 +114,7 @@ def _is_other(function: func.FuncOp) -> bool:
 
 def _has_data(functions: Iterable[func.FuncOp]) -> bool:
     """Whether some functions use values of data types, or of unknown dimensions."""
-    types: list[Attribute] = []
-    for function in functions:
-        types += function.function_type.inputs.data
-        for op in walk(function):
-            types += op.result_types
-    parts = types_inside(types)
+    parts = types_inside(type_ for function in functions for type_ in types_of(function))
     return any(
         isinstance(each, AdtType) or is_tensor_type(each) and is_dynamic(each) for each in parts
     )

@@ -37,7 +37,7 @@ Source: Relay's AlterOpLayout.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -60,7 +60,7 @@ from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalPool2DOp, Pool2DOp
-from xrelay.dialects.shapes import int_array, is_tensor_type, same_shape, string
+from xrelay.dialects.shapes import int_array, is_tensor_type, same_shape, string, with_shape
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, FloorDivideOp, FloorModOp, ModOp
 from xrelay.dialects.tensor.layout import (
     IMAGE,
@@ -74,7 +74,9 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
 from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.tensor.layout import change_layout
+from xrelay.transforms.rules.operands import insert_before
 from xrelay.transforms.rules.relayout import Relayout, operations_outside_kernels
+from xrelay.transforms.rules.rewriting import like
 
 DIVISIONS = (DivideOp, FloorDivideOp, FloorModOp, ModOp)
 """Operators whose second operand is 1, not 0, in the lanes that are padding."""
@@ -99,10 +101,10 @@ class BlockRewriter:
         for op in tuple(self.plan.block.ops):
             if self.plan.is_blocked(op):
                 new = self._version(op)
-                new.results[0].name_hint = op.results[0].name_hint
-                self._emit(new, op)
-                self._blocked[op.results[0], 0] = new.results[0]
-                self._replaced.append((op, new.results[0]))
+                blocked = insert_before(op, new)
+                blocked.name_hint = op.results[0].name_hint
+                self._blocked[op.results[0], 0] = blocked
+                self._replaced.append((op, blocked))
                 continue
             known = both_layouts(op, self.lanes)
             if known is not None:
@@ -150,12 +152,6 @@ class BlockRewriter:
 
     # -- operands -----------------------------------------------------------------------------
 
-    def _emit(self, new: Operation, op: Operation) -> SSAValue:
-        """Inserts an operation before `op`; messages about it name `op`."""
-        new.location = op.location
-        Rewriter.insert_op(new, InsertPoint.before(op))
-        return new.results[0]
-
     def _image(
         self,
         value: SSAValue,
@@ -180,9 +176,9 @@ class BlockRewriter:
         else:
             assert is_tensor_type(value.type)
             if not same_shape(value.type.get_shape(), dimensions):
-                value = self._emit(ReshapeOp(value, dimensions), op)
+                value = insert_before(op, ReshapeOp(value, dimensions))
             new = LayoutTransformOp(value, IMAGE, self.layout)
-        self._blocked[key] = self._emit(new, op)
+        self._blocked[key] = insert_before(op, new)
         return self._blocked[key]
 
     def _broadcast(self, value: SSAValue, op: Operation, padding: int) -> SSAValue:
@@ -195,7 +191,7 @@ class BlockRewriter:
             return value
         # The same in every channel: rows and columns keep their place before the lanes.
         assert is_tensor_type(value.type)
-        return self._emit(ExpandDimsOp(value, value.type.get_num_dims()), op)
+        return insert_before(op, ExpandDimsOp(value, value.type.get_num_dims()))
 
     # -- versions in blocks -------------------------------------------------------------------
 
@@ -222,7 +218,7 @@ class BlockRewriter:
                 return self._like(op, operands, {"pad_width": widths})
             case ConcatenateOp():
                 fields = [self._image(image, op) for image in self.plan.decisions[op].images]
-                return ConcatenateOp(self._emit(TupleOp(fields), op), axis=1)
+                return ConcatenateOp(insert_before(op, TupleOp(fields)), axis=1)
             case _ if len(op.operands) == 1:
                 return self._like(op, [self._image(op.operands[0], op)], {})
             case _:
@@ -240,12 +236,7 @@ class BlockRewriter:
         assert is_tensor_type(type_)
         batch, channels, *image = type_.get_shape()
         shape = [batch, block_count(channels, self.lanes), *image, self.lanes]
-        return type(op).create(
-            operands=operands,
-            result_types=[TensorType(type_.element_type, shape)],
-            properties={**op.properties, **properties},
-            attributes=op.attributes,
-        )
+        return like(op, operands, with_shape(type_, shape), properties)
 
 
 @dataclass(frozen=True)

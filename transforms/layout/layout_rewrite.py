@@ -152,7 +152,6 @@ class WeightLayouts:
         emit = Emitter()
         value = in_two_steps(op, self.tiles[type(op)], emit) if _is_constant(op.weight) else None
         if value is not None:
-            value.name_hint = op.result.name_hint
             Rewriter.replace_op(op, emit.located(op), [value])
         return value is not None
 

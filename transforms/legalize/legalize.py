@@ -50,10 +50,10 @@ from xrelay.dialects.tensor.unary import LogOp, NegativeOp
 from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
 from xrelay.transforms.rules.l2_normalization import l2_normalized
 from xrelay.transforms.rules.legalize.bits import BITS_RULES
-from xrelay.transforms.rules.legalize.tables import LegalRule, TargetTables, of_static_shapes
+from xrelay.transforms.rules.legalize.tables import TargetTables, of_static_shapes
 from xrelay.transforms.rules.legalize.transposed import TRANSPOSED_RULES
 from xrelay.transforms.rules.legalize.winograd import WINOGRAD_RULES
-from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.transforms.rules.rewriting import Emitter, Rule
 
 
 def _cross_entropy(op: CrossEntropyFamilyOp, emit: Emitter) -> SSAValue:
@@ -109,7 +109,7 @@ def _on_device(op: OnDeviceOp, emit: Emitter) -> SSAValue | None:
     return op.body if op.virtual_device.device_type.value.data in (UNDECIDED, CPU) else None
 
 
-RULES: dict[type[Operation], LegalRule] = {
+RULES: dict[type[Operation], Rule] = {
     L2NormalizeOp: l2_normalized,
     CrossEntropyOp: _cross_entropy,
     CrossEntropyWithLogitsOp: _cross_entropy,
@@ -121,7 +121,7 @@ RULES: dict[type[Operation], LegalRule] = {
     **BITS_RULES,
 }
 """What replaces each operator that has no kernels."""
-PARTIAL_RULES: dict[type[Operation], LegalRule] = {UpsamplingOp: _upsampling}
+PARTIAL_RULES: dict[type[Operation], Rule] = {UpsamplingOp: _upsampling}
 """What replaces some uses of operators that have kernels for the others."""
 
 

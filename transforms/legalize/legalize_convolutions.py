@@ -27,14 +27,13 @@ fold-constant and alter-op-layout.
 Source: Relay's Legalize.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue, TypeAttribute
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -46,23 +45,14 @@ from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
-from xrelay.dialects.conv.windows import (
-    expand_padding,
-    line_padding,
-    positive_numbers,
-    positive_pair,
-)
 from xrelay.dialects.core.values import TupleOp
-from xrelay.dialects.nn.dilate import DilateOp
-from xrelay.dialects.shapes import is_dynamic, is_empty, shape_of
+from xrelay.dialects.shapes import element_type_of, is_dynamic, is_empty, shape_of
 from xrelay.dialects.tensor.creation import ZerosOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
 from xrelay.interpreters.constants import known_array
+from xrelay.transforms.rules.legalize.transposed import convolved, dilated, mirrored
 from xrelay.transforms.rules.rewriting import Emitter, is_floating
-
-LEGALIZED = (Conv1DOp, Conv2DTransposeOp)
-"""The operators that this pass replaces."""
 
 
 class LineAsImage(RewritePattern):
@@ -72,22 +62,21 @@ class LineAsImage(RewritePattern):
     def match_and_rewrite(self, op: Conv1DOp, rewriter: PatternRewriter, /) -> None:
         if not op.is_plain:
             return
-        left, right = line_padding(op.padding.get_values())
+        left, right = op.pads
         emit = Emitter()
         image = emit(
             Conv2DOp(
                 emit(ExpandDimsOp(op.data, 2)),
                 emit(ExpandDimsOp(op.weight, 2)),
-                strides=(1, *positive_numbers(op.strides, "strides", 1)),
+                strides=(1, *op.window_strides),
                 padding=(0, left, 0, right),
-                dilation=(1, *positive_numbers(op.dilation, "dilation", 1)),
+                dilation=(1, *op.window_dilation),
                 groups=op.group_count(),
                 out_dtype=op.out_dtype,
             )
         )
-        result = emit(SqueezeOp(image, (2,)))
-        result.name_hint = op.result.name_hint
-        rewriter.replace(op, emit.located(op), (result,))
+        emit(SqueezeOp(image, (2,)))
+        rewriter.replace(op, emit.located(op))
 
 
 @dataclass(frozen=True)
@@ -156,124 +145,50 @@ class TransposedAsConvolutions(RewritePattern):
         if not op.is_plain or not (self.unsafe or is_finite(op.weight)):
             return
         emit = Emitter()
-        phases = prod(positive_pair(op.strides, "strides"))
+        phases = prod(op.window_strides)
         apart = 1 < phases <= MOST_PHASES and not is_empty(op.result.type.get_shape())
-        result = self.in_phases(emit, op) if apart else self.dilated(emit, op)
-        result.name_hint = op.result.name_hint
+        result = in_phases(emit, op) if apart else dilated(emit, op)
         rewriter.replace(op, emit.located(op), (result,))
 
-    def in_phases(self, emit: Emitter, op: Conv2DTransposeOp) -> SSAValue:
-        """A convolution of `data` for each phase."""
-        strides = positive_pair(op.strides, "strides")
-        dilation = positive_pair(op.dilation, "dilation")
-        pads = expand_padding(op.padding.get_values())
-        batch, channels, *size = op.result.type.get_shape()
-        kernel = op.weight.type.get_shape()[2:]
-        along = [
-            _phases(length, taps, stride, gap, pad, result)
-            for length, taps, stride, gap, pad, result in zip(
-                shape_of(op.data)[2:], kernel, strides, dilation, pads[:2], size, strict=True
-            )
-        ]
-        counts = [-(-length // stride) for length, stride in zip(size, strides, strict=True)]
-        weight = self.mirrored(emit, op)
-        parts: list[SSAValue] = []
-        for axes in product(*along):
-            if any(phase.taps == 0 for phase in axes):
-                element_type = op.result.type.element_type
-                assert isinstance(element_type, TypeAttribute)
-                parts.append(emit(ZerosOp((batch, channels, *counts), element_type)))
-                continue
-            window = emit(
-                StridedSliceOp(
-                    weight,
-                    [phase.first for phase in axes],
-                    [phase.first + (phase.taps - 1) * phase.step + 1 for phase in axes],
-                    [phase.step for phase in axes],
-                    axes=(2, 3),
-                )
-            )
-            rows, columns = axes
-            borders = (rows.before, columns.before, rows.after, columns.after)
-            parts.append(
-                self.convolved(emit, op, op.data, window, borders, [p.dilation for p in axes])
-            )
-        joined = emit(ConcatenateOp(emit(TupleOp(parts)), axis=1))
-        apart = emit(ReshapeOp(joined, (batch, *strides, channels, *counts)))
-        between = emit(TransposeOp(apart, (0, 3, 4, 1, 5, 2)))
-        whole = [count * stride for count, stride in zip(counts, strides, strict=True)]
-        result = emit(ReshapeOp(between, (batch, channels, *whole)))
-        if whole != list(size):
-            result = emit(StridedSliceOp(result, (0, 0), size, axes=(2, 3)))
-        return result
 
-    def dilated(self, emit: Emitter, op: Conv2DTransposeOp) -> SSAValue:
-        """One convolution of `data` with zeros between its elements."""
-        strides = positive_pair(op.strides, "strides")
-        dilation = positive_pair(op.dilation, "dilation")
-        data: SSAValue = op.data
-        if strides != (1, 1):
-            data = emit(DilateOp(data, (1, 1, *strides)))
-        top, left, bottom, right = expand_padding(op.padding.get_values())
-        below, beside = op.output_padding.get_values()
-        _, _, *kernel = op.weight.type.get_shape()
-        reach = [(taps - 1) * gap for taps, gap in zip(kernel, dilation, strict=True)]
-        borders = (
-            reach[0] - top,
-            reach[1] - left,
-            reach[0] - bottom + below,
-            reach[1] - right + beside,
+def in_phases(emit: Emitter, op: Conv2DTransposeOp) -> SSAValue:
+    """A convolution of `data` for each phase."""
+    strides, dilation, pads = op.window_strides, op.window_dilation, op.pads
+    batch, channels, *size = op.result.type.get_shape()
+    kernel = op.weight.type.get_shape()[2:]
+    along = [
+        _phases(length, taps, stride, gap, pad, result)
+        for length, taps, stride, gap, pad, result in zip(
+            shape_of(op.data)[2:], kernel, strides, dilation, pads[:2], size, strict=True
         )
-        return self.convolved(emit, op, data, self.mirrored(emit, op), borders, dilation)
-
-    def convolved(
-        self,
-        emit: Emitter,
-        op: Conv2DTransposeOp,
-        data: SSAValue,
-        weight: SSAValue,
-        borders: Sequence[int],
-        dilation: Sequence[int],
-    ) -> SSAValue:
-        """
-        A convolution with padding on the four sides, or as many rows and columns less where more
-        is cut off than windows reach.
-        """
-        images = emit(
-            Conv2DOp(
-                data,
+    ]
+    counts = [-(-length // stride) for length, stride in zip(size, strides, strict=True)]
+    weight = mirrored(emit, op)
+    parts: list[SSAValue] = []
+    for axes in product(*along):
+        if any(phase.taps == 0 for phase in axes):
+            parts.append(emit(ZerosOp((batch, channels, *counts), element_type_of(op.result))))
+            continue
+        window = emit(
+            StridedSliceOp(
                 weight,
-                padding=[max(border, 0) for border in borders],
-                dilation=dilation,
-                groups=op.group_count(),
-                out_dtype=op.out_dtype,
+                [phase.first for phase in axes],
+                [phase.first + (phase.taps - 1) * phase.step + 1 for phase in axes],
+                [phase.step for phase in axes],
+                axes=(2, 3),
             )
         )
-        top, left, bottom, right = (max(-border, 0) for border in borders)
-        if not any((top, left, bottom, right)):
-            return images
-        _, _, rows, columns = shape_of(images)
-        return emit(
-            StridedSliceOp(images, (top, left), (rows - bottom, columns - right), axes=(2, 3))
-        )
-
-    def mirrored(self, emit: Emitter, op: Conv2DTransposeOp) -> SSAValue:
-        """The weight as [O, C / groups, KH, KW], with the taps in the opposite order."""
-        weight, groups = op.weight, op.group_count()
-        first, second, *kernel = weight.type.get_shape()
-        if op.kernel_layout.data == "OIHW":
-            shape, order = (first, groups, second // groups, *kernel), (1, 0, 2, 3, 4)
-            outputs, inputs = first, second // groups
-        else:
-            shape, order = (groups, first // groups, second, *kernel), (0, 2, 1, 3, 4)
-            outputs, inputs = second, first // groups
-        empty = is_empty(weight.type.get_shape())
-        swapped = emit(TransposeOp(emit(ReshapeOp(weight, shape, allowzero=empty)), order))
-        shape = (groups * outputs, inputs, *kernel)
-        joined = emit(ReshapeOp(swapped, shape, allowzero=empty))
-        last = [taps - 1 for taps in kernel]
-        before_first = [-taps - 1 for taps in kernel]
-        return emit(StridedSliceOp(joined, last, before_first, (-1, -1), axes=(2, 3)))
+        rows, columns = axes
+        borders = (rows.before, columns.before, rows.after, columns.after)
+        parts.append(convolved(emit, op, op.data, window, borders, [p.dilation for p in axes]))
+    joined = emit(ConcatenateOp(emit(TupleOp(parts)), axis=1))
+    apart = emit(ReshapeOp(joined, (batch, *strides, channels, *counts)))
+    between = emit(TransposeOp(apart, (0, 3, 4, 1, 5, 2)))
+    whole = [count * stride for count, stride in zip(counts, strides, strict=True)]
+    result = emit(ReshapeOp(between, (batch, channels, *whole)))
+    if whole != list(size):
+        result = emit(StridedSliceOp(result, (0, 0), size, axes=(2, 3)))
+    return result
 
 
 @dataclass(frozen=True)

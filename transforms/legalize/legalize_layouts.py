@@ -20,13 +20,11 @@ before legalize and legalize-convolutions, which know one order of axes only.
 Source: Relay's ConvertLayout, for one operator at a time.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier
 
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import belongs_to_backend
@@ -43,9 +41,8 @@ from xrelay.dialects.shapes import shape_of, string, with_shape
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.transform import StridedSliceOp
 from xrelay.transforms.rules.emitting import relaid, reshaped
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
-
-LayoutRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
+from xrelay.transforms.rules.legalize.tables import of_static_shapes
+from xrelay.transforms.rules.rewriting import ApplyRule, Emitter, like
 
 
 def _correlation(op: LaidOutConvolutionOp, emit: Emitter) -> SSAValue | None:
@@ -102,15 +99,11 @@ def _pool(op: Pool2DOp | GlobalPool2DOp, emit: Emitter) -> SSAValue | None:
     if str(layout) == op.IMAGE_LAYOUT:
         return None
     lengths = layout.lengths(shape_of(op.result))
-    plain = type(op).create(
-        operands=[relaid(emit, op.data, layout, op.IMAGE_LAYOUT)],
-        result_types=[with_shape(op.result.type, [lengths[name] for name in op.IMAGE_LAYOUT])],
-        properties={
-            **op.properties,
-            "layout": string(op.IMAGE_LAYOUT),
-            "out_layout": string(""),
-        },
-        attributes=op.attributes.copy(),
+    plain = like(
+        op,
+        [relaid(emit, op.data, layout, op.IMAGE_LAYOUT)],
+        with_shape(op.result.type, [lengths[name] for name in op.IMAGE_LAYOUT]),
+        {"layout": string(op.IMAGE_LAYOUT), "out_layout": string("")},
     )
     return relaid(emit, emit(plain), op.IMAGE_LAYOUT, layout)
 
@@ -128,31 +121,15 @@ def merged(op: LayoutTransformOp, emit: Emitter) -> SSAValue | None:
     return relaid(emit, first.data, source, op.dst_layout.data)
 
 
-RULES: tuple[tuple[Any, LayoutRule], ...] = (
-    (LaidOutConvolutionOp, _correlation),
-    (TransposedConvolutionOp, _transposed),
-    ((Pool2DOp, GlobalPool2DOp), _pool),
+OPERATORS = GreedyRewritePatternApplier(
+    [
+        ApplyRule(LaidOutConvolutionOp, of_static_shapes(_correlation)),
+        ApplyRule(TransposedConvolutionOp, of_static_shapes(_transposed)),
+        ApplyRule((Pool2DOp, GlobalPool2DOp), of_static_shapes(_pool)),
+    ],
+    dce_enabled=False,
 )
-"""What replaces the operators of each family."""
-
-
-class LegalizeLayout(RewritePattern):
-    """Puts an operator between changes of layout."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        rule = next((rule for family, rule in RULES if isinstance(op, family)), None)
-        if rule is None:
-            return
-        if all(has_static_type(value) for value in (*op.operands, *op.results)):
-            apply_rule(rule, op, rewriter)
-
-
-class MergeTransforms(RewritePattern):
-    """Makes one change of layout of two that follow one another, or none."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, LayoutTransformOp):
-            apply_rule(merged, op, rewriter)
+"""What puts the operators of each family between changes of layout."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +139,7 @@ class LegalizeLayoutsPass(RelayPass):
     name = "legalize-layouts"
 
     def rewrite(self, op: ModuleOp) -> None:
-        for pattern in (LegalizeLayout(), MergeTransforms()):
+        for pattern in (OPERATORS, ApplyRule(LayoutTransformOp, merged)):
             PatternWalker(
                 Outside(belongs_to_backend, pattern), apply_recursively=False
             ).rewrite_module(op)

@@ -62,9 +62,8 @@ class ProductOfIntegers(RewritePattern):
         lhs, rhs, lhs_zero, rhs_zero, *_ = op.operands
         lhs = without_zero_point(emit, lhs, lhs_zero, None, i32)
         rhs = without_zero_point(emit, rhs, rhs_zero, op.channel_axis, i32)
-        result = emit(op.integer_product(lhs, rhs))
-        result.name_hint = op.results[0].name_hint
-        rewriter.replace(op, emit.located(op), (result,))
+        emit(op.integer_product(lhs, rhs))
+        rewriter.replace(op, emit.located(op))
 
 
 @dataclass(frozen=True)

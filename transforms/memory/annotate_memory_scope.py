@@ -41,6 +41,7 @@ from xrelay.dialects.core.values import ConstantOp, FusedOp
 from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+from xrelay.transforms.rules.operands import insert_before
 
 OPENCL = 4
 """DLPack's number of the type of device whose textures these are."""
@@ -143,9 +144,7 @@ class Scopes:
             src_virtual_device=device._replace(memory_scope=GLOBAL).attribute(),
             dst_virtual_device=device._replace(memory_scope=texture).attribute(),
         )
-        copy.location = user.location
-        Rewriter.insert_op(copy, InsertPoint.before(user))
-        return copy.result
+        return insert_before(user, copy)
 
     def state(self, value: SSAValue, scope: str) -> None:
         """Says where a value lies."""

@@ -16,6 +16,7 @@ Source: Relay's AnnotateUsedMemory (TVM 0.11), which takes programs in A-normal 
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 
 from xdsl.dialects import func
@@ -91,12 +92,8 @@ class Lifetimes:
                 size = bytes_of(value.type, "a value")
                 change[begin] += size
                 change[last[value] + 1] -= size
-        self.alive: list[int] = []
+        self.alive = list(accumulate(change[:-1]))
         """The bytes at each operation."""
-        total = 0
-        for place in range(len(self.ops)):
-            total += change[place]
-            self.alive.append(total)
 
 
 def annotate(function: func.FuncOp) -> None:
@@ -119,15 +116,13 @@ def annotate(function: func.FuncOp) -> None:
 
 
 def _refuse_calls_within(block: Block, name: str) -> None:
-    pending: list[Operation] = [op for op in block.ops if called_primitive(op) is not op]
-    while pending:
-        for region in pending.pop().regions:
-            for inner in walk(region):
-                if called_primitive(inner) is not None:
-                    raise PassFailedException(
-                        f"@{name} calls a primitive function within another "
-                        "operation, expected calls one after the other"
-                    )
+    others = (op for op in block.ops if called_primitive(op) is not op)
+    inner = (each for op in others for region in op.regions for each in walk(region))
+    if any(called_primitive(each) is not None for each in inner):
+        raise PassFailedException(
+            f"@{name} calls a primitive function within another "
+            "operation, expected calls one after the other"
+        )
 
 
 @dataclass(frozen=True)

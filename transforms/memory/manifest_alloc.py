@@ -29,7 +29,7 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType, i8
 from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.device_domains import Device
 from xrelay.analysis.facts.device_plan import DevicePlan
@@ -53,6 +53,7 @@ from xrelay.transforms.rules.called_bodies import (
     replace_call,
     reshaped_view,
 )
+from xrelay.transforms.rules.operands import insert_before
 
 ALIASES = (LetOp, OnDeviceOp, TupleGetItemOp, TupleOp, VmReshapeTensorOp)
 """Operations whose result lies in the memory of their operands."""
@@ -80,11 +81,10 @@ class Code:
 
     def add(self, op: Operation, name: str = "") -> SSAValue:
         """The result of an operation, under a name if it gets one."""
-        op.location = self.before.location
-        Rewriter.insert_op(op, InsertPoint.before(self.before))
+        value = insert_before(self.before, op)
         if not name:
-            return op.results[0]
-        let = self.add(LetOp(op.results[0]))
+            return value
+        let = self.add(LetOp(value))
         let.name_hint = name
         return let
 
@@ -166,18 +166,14 @@ def life_of(tensor: SSAValue, block: Block, places: dict[Operation, int]) -> Lif
     assert isinstance(tensor.owner, LetOp)
     op = tensor.owner.value.owner
     assert isinstance(op, AllocTensorOp)
-    return Life(op, _storage(op).virtual_device, Lifetime(_size(op), min(used), max(used)))
+    lifetime = Lifetime(size_of(op.result.type), min(used), max(used))
+    return Life(op, _storage(op).virtual_device, lifetime)
 
 
 def _storage(op: AllocTensorOp) -> AllocStorageOp:
     let = op.storage.owner
     assert isinstance(let, LetOp) and isinstance(let.value.owner, AllocStorageOp)
     return let.value.owner
-
-
-def _size(op: AllocTensorOp) -> int:
-    assert is_tensor_type(op.results[0].type)
-    return size_of(op.results[0].type)
 
 
 def share(block: Block, tensors: Sequence[SSAValue]) -> None:

@@ -42,6 +42,7 @@ from xrelay.dialects.core.adt import ConstructorOp
 from xrelay.dialects.core.device import CPU, DeviceCopyOp, OnDeviceOp
 from xrelay.dialects.core.functional import ClosureOp, GlobalVarOp, LetOp
 from xrelay.dialects.core.values import CompositeOp, TupleGetItemOp
+from xrelay.transforms.rules.operands import insert_before
 
 STATED = (Block, LetOp, ClosureOp, GlobalVarOp, ConstructorOp)
 """What values have whose device is known without `on_device`."""
@@ -59,10 +60,7 @@ def on_device(value: SSAValue, device: Device, before: Operation) -> SSAValue:
     """A value with its device, stated in front of an operation if nothing else does."""
     if isinstance(value.owner, STATED):
         return value
-    stated = OnDeviceOp(value, device.attribute(), constrain_result=True)
-    stated.location = before.location
-    Rewriter.insert_op(stated, InsertPoint.before(before))
-    return stated.result
+    return insert_before(before, OnDeviceOp(value, device.attribute(), constrain_result=True))
 
 
 def spread_annotations(ops: list[Operation]) -> None:
@@ -135,9 +133,7 @@ class Writer:
             copy = DeviceCopyOp(
                 found, src_virtual_device=there.attribute(), dst_virtual_device=here.attribute()
             )
-            copy.location = user.location
-            Rewriter.insert_op(copy, InsertPoint.before(user))
-            found = copy.result
+            found = insert_before(user, copy)
         return found if here == around else on_device(found, here, user)
 
     def around(self, user: Operation) -> Device:

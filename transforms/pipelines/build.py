@@ -16,6 +16,9 @@ original's do, which its records show: `simplify-expr` takes x + 0 for x and joi
 Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10, for one target and the graph executor.
 """
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.transforms.canonical.canonicalize_cast import CanonicalizeCastPass
 from xrelay.transforms.canonical.canonicalize_ops import CanonicalizeOpsPass
@@ -32,6 +35,7 @@ from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.legalize.legalize_quantized_products import LegalizeQuantizedProductsPass
 from xrelay.transforms.legalize.qnn_legalize import QnnLegalizePass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
+from xrelay.transforms.rules.pass_sequence import PassSequence
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 
@@ -70,3 +74,16 @@ def build_pipeline(level: int, unsafe: bool = False) -> tuple[RelayPass, ...]:
     """The passes of a level in order."""
     prefix = (step for least, step in steps(unsafe) if level >= least)
     return (*prefix, FuseOpsPass(opt_level=level), InferTypePass(), InlinePass(), InferTypePass())
+
+
+@dataclass(frozen=True)
+class BuildPass(PassSequence):
+    """Runs what TVM's build runs at one level."""
+
+    level: ClassVar[int]
+
+    unsafe: bool = False
+    """Do all that the original does, also where NaN, infinities or the signs of zeros do not stay."""
+
+    def steps(self) -> tuple[RelayPass, ...]:
+        return build_pipeline(self.level, self.unsafe)

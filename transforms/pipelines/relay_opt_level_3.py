@@ -11,21 +11,11 @@ lists them, and what is missing.
 Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10.
 """
 
-from dataclasses import dataclass
-
-from xrelay.analysis.relay_pass import RelayPass
-from xrelay.transforms.pipelines.build import build_pipeline
-from xrelay.transforms.rules.pass_sequence import PassSequence
+from xrelay.transforms.pipelines.build import BuildPass
 
 
-@dataclass(frozen=True)
-class RelayOptLevel3Pass(PassSequence):
+class RelayOptLevel3Pass(BuildPass):
     """Runs what TVM's build runs at level 3."""
 
     name = "relay-opt-level-3"
-
-    unsafe: bool = False
-    """Do all that the original does, also where NaN, infinities or the signs of zeros do not stay."""
-
-    def steps(self) -> tuple[RelayPass, ...]:
-        return build_pipeline(3, self.unsafe)
+    level = 3

@@ -43,7 +43,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
@@ -68,7 +68,7 @@ from xrelay.transforms.rules.quantize.values import (
     dequantized,
     requantized,
 )
-from xrelay.transforms.rules.rewriting import Emitter, erase_unused
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, erase_unused, replace_and_tidy
 from xrelay.transforms.rules.rule_sets import require_rules
 
 ONE_BY_ONE = frozenset(
@@ -190,7 +190,7 @@ class Regions:
         try:
             result = self.made_of(op, {}, site)
         except (Kept, VerifyException) as error:
-            forget(site.emit)
+            site.emit.discard()
             return error if isinstance(error, Kept) else Kept(str(error))
         self.insert(site.emit, op, InsertPoint.after(op))
         return result
@@ -203,25 +203,6 @@ class Regions:
             Rewriter.insert_op(op, place)
             self.learn(op)
 
-    def erase_unused(self) -> None:
-        """Erases what was made for regions that were refused later."""
-        for op in reversed(self.made):
-            if op.parent is not None:
-                erase_unused(op.results, PatternRewriter(op))
-
-
-def forget(emit: Emitter) -> None:
-    """Drops operations that are not inserted."""
-    for op in reversed(emit.ops):
-        op.drop_all_references()
-
-
-def end_of_region(op: QnnQuantizeOp, source: Quantized, out: Affine, emit: Emitter) -> SSAValue:
-    """The integers of the region's end."""
-    if source.affine.is_near(out, source.value):
-        return source.value
-    return requantized(emit, source, out, op.out_dtype).value
-
 
 def as_numbers(source: Quantized, emit: Emitter) -> SSAValue:
     """The numbers that integers, or a tuple of them, stand for."""
@@ -232,40 +213,29 @@ def as_numbers(source: Quantized, emit: Emitter) -> SSAValue:
         ]
         return emit(TupleOp(fields))
     kind = source.affine
-    return emit(QnnDequantizeOp(source.value, kind.scale, kind.zero_point, axis=kind.axis))
+    return emit(QnnDequantizeOp(source.value, *kind.parameters, axis=kind.axis))
 
 
 def rewrite_one_by_one(module: ModuleOp) -> None:
     """Computes in integers what operators do with dequantized ones, in the order of the program."""
     is_kept = Within(keeps_body)
     for op in list(walk(module)):
-        if op.parent is None or is_kept(op) or len(op.results) != 1:
-            continue
-        emit = Emitter()
-        try:
-            result = _on_integers(op, Site(emit, None))
-        except (Kept, VerifyException):
-            forget(emit)
-            continue
-        if result is None or result.type != op.results[0].type:
-            forget(emit)
-            continue
-        if isinstance(result, OpResult) and result.name_hint is None:
-            result.name_hint = op.results[0].name_hint
-        sources = tuple(dict.fromkeys(op.operands))
-        rewriter = PatternRewriter(op)
-        rewriter.replace(op, emit.located(op), (result,))
-        erase_unused(sources, rewriter)
+        if op.parent is not None and not is_kept(op) and len(op.results) == 1:
+            apply_rule(_on_integers, op, PatternRewriter(op))
 
 
-def _on_integers(op: Operation, site: Site) -> SSAValue | None:
-    """What takes the place of the result of an operator; None where it stays. Raises Kept likewise."""
-    if isinstance(op, QnnQuantizeOp):
-        return end_of_integers(op, site)
-    if isinstance(op, TupleGetItemOp):
-        return field_of_tuple(op)
-    rule = CPU_RULES.get(type(op))
-    return None if rule is None else as_numbers(rule(op, site), site.emit)
+def _on_integers(op: Operation, emit: Emitter) -> SSAValue | None:
+    """What takes the place of the result of an operator; None where it stays."""
+    site = Site(emit, None)
+    try:
+        if isinstance(op, QnnQuantizeOp):
+            return end_of_integers(op, site)
+        if isinstance(op, TupleGetItemOp):
+            return field_of_tuple(op)
+        rule = CPU_RULES.get(type(op))
+        return None if rule is None else as_numbers(rule(op, site), emit)
+    except (Kept, VerifyException):
+        return None
 
 
 @dataclass(frozen=True)
@@ -302,7 +272,8 @@ class FakeQuantizationToIntegerPass(RelayPass):
                     continue
                 if not rewrite(each, regions):
                     regions.learn(each)
-            regions.erase_unused()
+            # What was made for regions that were refused later.
+            erase_unused(result for each in regions.made for result in each.results)
 
     def rules_in_use(self) -> dict[type[Operation], IntegerRule]:
         """The rules in use. Raises PassOptionError for operators that have none."""
@@ -327,8 +298,9 @@ class FakeQuantizationToIntegerPass(RelayPass):
             if obstacle is not None:
                 raise Kept(obstacle)
             source = regions.integers(op.data, Site(emit, out))
-            result = end_of_region(op, source, out, emit)
-            replace(op, result, regions, emit, InsertPoint.before(op))
+            if not source.affine.is_near(out, source.value):
+                source = requantized(emit, source, out, op.out_dtype)
+            replace(op, source.value, regions, emit, InsertPoint.before(op))
         except (Kept, VerifyException) as error:
             self.refuse(op, error, emit)
             return False
@@ -359,7 +331,7 @@ class FakeQuantizationToIntegerPass(RelayPass):
 
     def refuse(self, op: Operation, error: Exception, emit: Emitter) -> None:
         """Drops what was emitted. Raises PassFailedException with `hard-fail`."""
-        forget(emit)
+        emit.discard()
         if self.hard_fail:
             raise PassFailedException(f"{operation_text(op)} stays: {error}") from error
 
@@ -374,7 +346,4 @@ def replace(
     regions.insert(emit, op, place)
     if result.name_hint is None or result.owner in emit.ops:
         result.name_hint = old.name_hint
-    sources = tuple(dict.fromkeys(op.operands))
-    rewriter = PatternRewriter(op)
-    rewriter.replace(op, (), (result,))
-    erase_unused(sources, rewriter)
+    replace_and_tidy(op, (), (result,), PatternRewriter(op))

@@ -40,6 +40,7 @@ from xrelay.dialects.dtypes import DTYPES
 from xrelay.dialects.shapes import is_tensor_type, with_dtype
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
+from xrelay.transforms.rules.operands import exchange_operands, insert_before
 from xrelay.transforms.rules.quantize.cpu_precision import MOVES
 
 ShortType = BFloat16Type | Float16Type
@@ -78,7 +79,7 @@ class _Casts:
         """Makes one cast of those of a value, moves it in front of what moves the value, or shares it."""
         value, source = cast.data, cast.data.owner
         if isinstance(source, CastOp) and source.data.type == cast.result.type:
-            _replace(cast, source.data)
+            Rewriter.replace_op(cast, [], [source.data])
             if not any(source.result.uses):
                 Rewriter.erase_op(source)
             return
@@ -88,7 +89,7 @@ class _Casts:
         Rewriter.insert_op(cast, InsertPoint.after(source))
         for use in list(value.uses):
             if use.operation is not cast and self.rounds(use.operation):
-                _replace(use.operation, cast.result)
+                Rewriter.replace_op(use.operation, [], [cast.result])
         if value.type.get_num_dims() >= self.shared_rank and self.is_computed(value):
             self.share(cast)
         if self.may_move(source) and value.has_one_use():
@@ -120,12 +121,8 @@ class _Casts:
         for user in dict.fromkeys(use.operation for use in cast.data.uses):
             if user is cast or isinstance(user, func.ReturnOp):
                 continue
-            wide = CastOp(cast.result, f32)
-            wide.location = user.location
-            Rewriter.insert_op(wide, InsertPoint.before(user))
-            user.operands = [
-                wide.result if operand is cast.data else operand for operand in user.operands
-            ]
+            wide = insert_before(user, CastOp(cast.result, f32))
+            exchange_operands([user], {cast.data: wide})
 
     def round_meetings(self, ops: Iterable[Operation]) -> None:
         """
@@ -155,9 +152,9 @@ class _Casts:
                 first, *others = sorted(meeting, key=origins.__getitem__)
                 origins[result] = origins[first]
                 for each in others:
-                    short = _insert(CastOp(each, self.short), op)
-                    wide = _insert(CastOp(short, f32), op)
-                    op.operands = [wide if operand is each else operand for operand in op.operands]
+                    short = insert_before(op, CastOp(each, self.short))
+                    wide = insert_before(op, CastOp(short, f32))
+                    exchange_operands([op], {each: wide})
 
     def is_short(self, value: SSAValue) -> bool:
         """Whether a value is a tensor of the type."""
@@ -182,18 +179,14 @@ class _Casts:
             ):
                 return
             fields = [self.rounded(each, source) for each in owner.fields]
-            short: SSAValue = _insert(TupleOp(fields), source)
+            short = insert_before(source, TupleOp(fields))
         else:
             short = self.rounded(operand, source)
-        new = source.clone()
-        new.operands = [short]
-        _insert(new, source)
-        result = new.results[0]
-        result.name_hint = source.results[0].name_hint
+        result = insert_before(source, source.clone({operand: short}))
         type_ = source.results[0].type
         assert is_tensor_type(type_)
         result = Rewriter.replace_value_with_new_type(result, with_dtype(type_, self.short))
-        _replace(cast, result)
+        Rewriter.replace_op(cast, [], [result])
         Rewriter.erase_op(source)
         if isinstance(owner := operand.owner, TupleOp) and not any(operand.uses):
             Rewriter.erase_op(owner)
@@ -202,18 +195,7 @@ class _Casts:
         """A value with fewer bits, in front of an operator."""
         cast = CastOp(value, self.short)
         self.pending.append(cast)
-        return _insert(cast, before)
-
-
-def _insert(op: RelayOp, before: RelayOp) -> SSAValue:
-    op.location = before.location
-    Rewriter.insert_op(op, InsertPoint.before(before))
-    return op.results[0]
-
-
-def _replace(op: Operation, value: SSAValue) -> None:
-    op.results[0].replace_all_uses_with(value)
-    Rewriter.erase_op(op)
+        return insert_before(before, cast)
 
 
 def short_type(name: str) -> ShortType:
@@ -248,12 +230,10 @@ class StoreRoundedPass(RelayPass):
             )
         casts = _Casts(short, self.shared_rank, frozenset(self.moves))
         is_kept = Within(keeps_body)
-        casts.pending.extend(self._rounding(casts, walk(op), is_kept))
+        casts.pending.extend(
+            each
+            for each in walk(op)
+            if isinstance(each, CastOp) and casts.rounds(each) and not is_kept(each)
+        )
         casts.run()
         casts.round_meetings(each for each in list(walk(op)) if not is_kept(each))
-
-    @staticmethod
-    def _rounding(casts: _Casts, ops: Iterable[Operation], is_kept: Within) -> Iterable[CastOp]:
-        for each in ops:
-            if isinstance(each, CastOp) and casts.rounds(each) and not is_kept(each):
-                yield each

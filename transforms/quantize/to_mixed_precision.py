@@ -38,7 +38,6 @@ from itertools import chain
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TupleType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, TypeAttribute
-from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
@@ -343,12 +342,6 @@ class Conversion:
         self.made.append(op)
         return op.results[0]
 
-    def erase_unused(self) -> None:
-        """Erases what was made for operators that do not take it."""
-        for op in reversed(self.made):
-            if op.parent is not None:
-                erase_unused(op.results, PatternRewriter(op))
-
 
 @dataclass(frozen=True)
 class ToMixedPrecisionPass(RelayPass):
@@ -403,21 +396,21 @@ class ToMixedPrecisionPass(RelayPass):
             self.report_missing(ops, categories)
         called = frozenset(filter(None, map(_named_function, walk(op))))
         source = self.dtype("original-type", self.original_type) if self.original_type else None
-        keeps, constants_only = self.keep_orig_output_dtype, self.constants_only
         state = Conversion(
             mixed,
             sums,
             categories,
-            keeps,
+            self.keep_orig_output_dtype,
             called,
             source,
-            constants_only,
+            self.constants_only,
             self.exact_constants,
             otherwise,
         )
         for each in ops:
             state.visit(each)
-        state.erase_unused()
+        # What was made for operators that do not take it.
+        erase_unused(result for each in state.made for result in each.results)
 
     def dtype(self, option: str, name: str) -> TypeAttribute:
         """The type of a name. Raises PassOptionError for others than floating-point types."""

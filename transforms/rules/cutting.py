@@ -48,8 +48,6 @@ from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.sort import ArgsortOp, ArgwhereOp, BoundedArgwhereOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.constants import constant_op
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.functional.expand_functions import ExpandFunctionsPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
@@ -59,6 +57,7 @@ from xrelay.transforms.rules.copying import copied
 from xrelay.transforms.rules.evaluating import known_scalar
 from xrelay.transforms.rules.loop_types import LOOPS, carries_open
 from xrelay.transforms.rules.parameters import take_tuples_apart
+from xrelay.transforms.rules.rewriting import Emitter
 from xrelay.transforms.rules.rounds import handed_over, is_ready, rotated, tensor_of
 
 SHARED = (
@@ -109,6 +108,11 @@ class Cut:
     steady: set[SSAValue] = field(default_factory=set[SSAValue])
     """Values that are known to depend on constants and shapes alone."""
 
+    def put_behind(self, op: Operation) -> None:
+        """Has the second function compute an operation."""
+        self.behind.append(op)
+        self.late.update(op.results)
+
 
 def find_cut(module: ModuleOp, *, all_shapes: bool = False, is_stage: bool = False) -> Cut | None:
     """
@@ -141,9 +145,9 @@ def find_cut(module: ModuleOp, *, all_shapes: bool = False, is_stage: bool = Fal
         if isinstance(op, scf.IfOp) and _decides(op, cut, is_open):
             cut.deciding.add(op)
             if tensor_of(op.cond) is None:
-                ops = handed_over(op.cond)
-                Rewriter.insert_op(ops, InsertPoint.before(op))
-                op.operands[0] = ops[-1].results[0]
+                emit = Emitter()
+                op.operands[0] = handed_over(op.cond, emit)
+                Rewriter.insert_op(emit.ops, InsertPoint.before(op))
         elif isinstance(op, LOOPS) and _decides(op, cut, is_open):
             _require_step(op, name)
             loop = rotated(op)
@@ -223,21 +227,18 @@ def _place(op: Operation, cut: Cut) -> None:
     if isinstance(op, func.ReturnOp):
         return
     if not cut.late.isdisjoint(used_by(op)):
-        cut.behind.append(op)
-        cut.late.update(op.results)
+        cut.put_behind(op)
     elif isinstance(op, ArgwhereOp):
         _bound(op, bounded_argwhere(op), cut)
     elif isinstance(op, scf.WhileOp) and op in cut.deciding:
-        cut.behind.append(op)
-        cut.late.update(op.results)
+        cut.put_behind(op)
         cut.computes = True
     elif deciding := [
         each
         for each in (_conditions(op) if op in cut.deciding else _deciding(op))
         if _depends_on_data(each, cut)
     ]:
-        cut.behind.append(op)
-        cut.late.update(op.results)
+        cut.put_behind(op)
         given = [each for each in deciding if isinstance(each, BlockArgument)]
         cut.values.update(dict.fromkeys(given))
         cut.computes |= len(given) < len(deciding)
@@ -249,19 +250,15 @@ def _place(op: Operation, cut: Cut) -> None:
 
 def _bound(op: RelayOp, ops: Sequence[Operation], cut: Cut) -> None:
     """Puts operations, the last of which has its result, in the place of an operator."""
-    block = op.parent_block()
-    assert block is not None
-    block.insert_ops_before(ops, op)
+    Rewriter.insert_op(ops, InsertPoint.before(op))
     op.results[0].replace_all_uses_with(ops[-1].results[0])
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
     for each in ops:
         if isinstance(each, PartOp):
             cut.bounded.append(each)
             cut.late.update(each.results)
         elif not cut.late.isdisjoint(each.operands):
-            cut.behind.append(each)
-            cut.late.update(each.results)
+            cut.put_behind(each)
 
 
 def bounded_argwhere(op: ArgwhereOp) -> list[Operation]:
@@ -276,42 +273,30 @@ def filled_rows(op: SparseFillEmptyRowsOp, rows: int) -> list[Operation]:
     The elements of a sparse tensor of so many rows, and behind them one for each row: sorted by rows, of which one that is not
     empty counts as behind all for its own element.
     """
-    ops: list[Operation] = []
-
-    def made(each: RelayOp) -> SSAValue:
-        ops.append(each)
-        return each.results[0]
-
-    def constant(array: Array) -> SSAValue:
-        return made(constant_op(array))
-
+    emit = Emitter()
     indices, values, default = (
-        made(CastOp(each, i64)) for each in (op.sparse_indices, op.sparse_values, op.default_value)
+        emit(CastOp(each, i64)) for each in (op.sparse_indices, op.sparse_values, op.default_value)
     )
-    own = made(TakeOp(indices, constant(np.array(0, np.int64)), axis=1))
-    counted = made(
-        ScatterAddOp(constant(np.zeros(rows, np.int64)), own, made(OnesLikeOp(own)), axis=0)
-    )
-    zero = constant(np.array(0, np.int64))
-    empty = made(EqualOp(counted, zero))
-    numbers, end = constant(np.arange(rows)), constant(np.array(rows))
-    keys = made(ConcatenateOp(made(TupleOp([own, made(WhereOp(empty, numbers, end))])), axis=0))
-    order = made(ArgsortOp(keys, dtype=i32))
+    own = emit(TakeOp(indices, emit.constant(np.array(0, np.int64)), axis=1))
+    none = emit.constant(np.zeros(rows, np.int64))
+    counted = emit(ScatterAddOp(none, own, emit(OnesLikeOp(own)), axis=0))
+    empty = emit(EqualOp(counted, emit.constant(np.array(0, np.int64))))
+    numbers, end = emit.constant(np.arange(rows)), emit.constant(np.array(rows))
+    keys = emit(ConcatenateOp(emit(TupleOp([own, emit(WhereOp(empty, numbers, end))])), axis=0))
+    order = emit(ArgsortOp(keys, dtype=i32))
     rank = op.sparse_indices.type.get_shape()[1]
     first = np.zeros((rows, rank), np.int64)
     first[:, :1] = np.arange(rows)[:, None]
-    new = constant(first), made(BroadcastToOp(default, [rows]))
+    new = emit.constant(first), emit(BroadcastToOp(default, [rows]))
     found = [
-        made(TakeOp(made(ConcatenateOp(made(TupleOp(pair)), axis=0)), order, axis=0))
+        emit(TakeOp(emit(ConcatenateOp(emit(TupleOp(pair)), axis=0)), order, axis=0))
         for pair in zip((indices, values), new, strict=True)
     ]
-    used = made(CastOp(made(LessOp(keys, end)), i64))
-    count = made(SumOp(used, [0], keepdims=True))
-    parts = [PartOp(each, count) for each in found]
-    ops += parts
-    flags = made(CastOp(empty, i64))
-    made(TupleOp([*(part.result for part in parts), flags]))
-    return ops
+    used = emit(CastOp(emit(LessOp(keys, end)), i64))
+    count = emit(SumOp(used, [0], keepdims=True))
+    parts = [emit(PartOp(each, count)) for each in found]
+    emit(TupleOp([*parts, emit(CastOp(empty, i64))]))
+    return emit.ops
 
 
 def used_by(op: Operation) -> tuple[SSAValue, ...]:

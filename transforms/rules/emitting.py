@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 
-from xrelay.dialects.shapes import is_empty, is_tensor_type
+from xrelay.dialects.shapes import is_empty, is_tensor_type, same_shape, shape_of
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
-from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.transforms.rules.rewriting import Emitter
 
@@ -21,6 +21,17 @@ def cast(emit: Emitter, value: SSAValue, dtype: Attribute) -> SSAValue:
 def reshaped(emit: Emitter, value: SSAValue, shape: Sequence[int]) -> SSAValue:
     """A tensor with another shape."""
     return emit(ReshapeOp(value, shape, allowzero=is_empty(shape)))
+
+
+def shaped(emit: Emitter, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """A tensor with some shape, which it may have already."""
+    return value if same_shape(shape_of(value), shape) else reshaped(emit, value, shape)
+
+
+def along_axis(emit: Emitter, vector: SSAValue, axis: int, rank: int) -> SSAValue:
+    """A vector with axes of length 1 after it, so that it broadcasts along `axis` of `rank`."""
+    following = rank - axis - 1
+    return emit(ExpandDimsOp(vector, 1, num_newaxis=following)) if following else vector
 
 
 def relaid(emit: Emitter, value: SSAValue, source: Layout | str, target: Layout | str) -> SSAValue:

@@ -23,12 +23,10 @@ def copied_body(
     function: func.FuncOp, arguments: dict[SSAValue, SSAValue]
 ) -> tuple[list[Operation], list[SSAValue]]:
     """The operations of a function's body with arguments for parameters, and what it returns."""
+    *body, end = function.body.block.ops
     mapping = dict(arguments)
-    ops = [op.clone(mapping) for op in function.body.block.ops]
-    end = ops.pop()
-    returned = list(end.operands)
-    end.drop_all_references()
-    return ops, returned
+    ops = [op.clone(mapping) for op in body]
+    return ops, [mapping.get(value, value) for value in end.operands]
 
 
 def inline_call(

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 from xrelay.dialects.type_relations import joined, refined, tells
+from xrelay.transforms.rules.rewriting import Emitter
 from xrelay.transforms.rules.tuples import fields_of
 
 Loop: TypeAlias = scf.ForOp | scf.WhileOp
@@ -51,27 +52,22 @@ def precise_type(value: SSAValue) -> Attribute:
     return TupleType(typing.cast(tuple[TypeAttribute, ...], fields))
 
 
-def casted(value: SSAValue, type_: Attribute, ops: list[Operation]) -> SSAValue | None:
-    """
-    A value in a type that says more or less of its dimensions, by operations that are added to others; None where the types are
-    no tensors, and no tuples of these.
-    """
+def casted(value: SSAValue, type_: Attribute, emit: Emitter) -> SSAValue | None:
+    """A value in a type that says more or less of its dimensions; None where the types are no tensors, and no tuples of these."""
     source = precise(value)
     if source.type == type_:
         return source
     if isinstance(type_, TupleType) and isinstance(source.type, TupleType):
         fields: list[SSAValue] = []
-        for field, wanted in zip(fields_of(source, ops), type_.types.data, strict=True):
-            made = casted(field, wanted, ops)
+        for field, wanted in zip(fields_of(source, emit), type_.types.data, strict=True):
+            made = casted(field, wanted, emit)
             if made is None:
                 return None
             fields.append(made)
-        ops.append(whole := TupleOp(fields))
-        return whole.result
+        return emit(TupleOp(fields))
     if not is_tensor_type(type_) or not is_tensor_type(source.type):
         return None
-    ops.append(cast := tensor.CastOp(source, type_))
-    return cast.dest
+    return emit(tensor.CastOp(source, type_))
 
 
 def carries_open(op: Loop) -> bool:
@@ -187,8 +183,8 @@ def _cast(user: Operation, operands: Sequence[SSAValue], types: Sequence[Attribu
     """Gives an operation its last operands in some types."""
     first = len(user.operands) - len(types)
     for number, (value, type_) in enumerate(zip(operands, types, strict=True)):
-        ops: list[Operation] = []
-        source = casted(value, type_, ops)
+        emit = Emitter()
+        source = casted(value, type_, emit)
         assert source is not None, "what has no shape has one type"
-        Rewriter.insert_op(ops, InsertPoint.before(user))
+        Rewriter.insert_op(emit.ops, InsertPoint.before(user))
         user.operands[first + number] = source

@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.fusion.plan import FusionGroup, FusionNode, FusionPlan, is_operator
@@ -33,7 +34,7 @@ from xrelay.analysis.fusion.policy import groups_in_order
 from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.values import ConstantOp, FusedOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.traits import ReshapeOnly
-from xrelay.transforms.rules.operands import exchange_operands
+from xrelay.transforms.rules.operands import exchange_operands, insert_before
 
 REMARK = "relay.fusion_remark"
 """
@@ -136,17 +137,14 @@ class _Outliner:
         end = TupleOp(outputs) if len(outputs) > 1 else None
         yielded = end.result if end is not None else outputs[0]
         fused = FusedOp(arguments, Region(block), yielded.type, reshape_only=reshape_only)
-        fused.location = root.location
-        parent = root.parent
-        assert parent is not None
-        parent.insert_op_before(fused, root)
+        insert_before(root, fused)
         if end is None:
             self.replace(outputs[0], fused.result)
         else:
             for index, output in enumerate(outputs):
                 item = TupleGetItemOp(fused.result, index)
                 item.location = output.op.location
-                parent.insert_op_before(item, root)
+                Rewriter.insert_op(item, InsertPoint.before(root))
                 self.replace(output, item.result)
         copies = set(group.copies)
         for op in ops:
@@ -174,8 +172,7 @@ class _Outliner:
         exchange_operands(outside, self.replaced)
         for op in reversed(self.unneeded):
             if not any(result.uses for result in op.results):
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
 
 
 def _copied(op: Operation, block: Block, inside: dict[SSAValue, SSAValue]) -> Operation:

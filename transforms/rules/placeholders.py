@@ -49,7 +49,7 @@ def failure(message: str, type_: Attribute, emit: Emitter) -> SSAValue:
     value = emit(FailOp(message, known))
     if known == type_:
         return value
-    found = casted(value, type_, emit.ops)
+    found = casted(value, type_, emit)
     assert found is not None, "only tensors have unknown dimensions"
     return found
 

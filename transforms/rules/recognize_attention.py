@@ -13,12 +13,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation
 
-from xrelay.analysis.facts.constants import number_of
 from xrelay.analysis.patterns.language import Pattern, is_number, is_op, one_of, through, wildcard
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import SoftmaxOp
-from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import (
@@ -30,7 +28,7 @@ from xrelay.dialects.tensor.transform import (
     WhereOp,
 )
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.transforms.rules.scaling import scaled_operand
+from xrelay.transforms.rules.scaling import is_single_number, scaled_operand
 
 MOST_STEPS = 3
 """Operators between the first product and the softmax, reshapes not counted."""
@@ -114,4 +112,4 @@ def _moves_or_scales(op: Operation | Block, of_product: bool) -> bool:
 
 def _hides(op: Operation) -> bool:
     """Whether a number stands for elements that are not to be seen, as those of a cache that nothing was written to."""
-    return isinstance(op, WhereOp) and number_of(op.y) is not None and shape_of(op.y) in ((), (1,))
+    return isinstance(op, WhereOp) and is_single_number(op.y)

@@ -20,7 +20,7 @@ Source: TVM's `transform_layout.h`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TupleType
@@ -40,6 +40,7 @@ from xrelay.dialects.lengths import certainly
 from xrelay.dialects.shapes import is_tensor_type, same_dimension, with_shape
 from xrelay.dialects.tensor.layout import Layout, LayoutAxis, LayoutTransformOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.transforms.rules.rewriting import Emitter
 
 
 @dataclass(frozen=True)
@@ -59,17 +60,12 @@ State: TypeAlias = Placed | tuple[Placed, ...]
 Key: TypeAlias = tuple[Block | None, SSAValue, Known, Known]
 
 
-@dataclass
-class Draft:
+class Draft(Emitter):
     """Operations that will stand before another one, if all goes well."""
 
-    ops: list[Operation] = field(default_factory=list[Operation])
-    made: dict[Key, SSAValue] = field(default_factory=dict[Key, SSAValue])
-
-    def discard(self) -> None:
-        """Forgets what was not inserted."""
-        for op in reversed(self.ops):
-            op.drop_all_references()
+    def __init__(self):
+        super().__init__()
+        self.made: dict[Key, SSAValue] = {}
 
 
 class Relayout:
@@ -178,7 +174,7 @@ class Relayout:
             new = op_type.create(
                 operands=taken, result_types=op.result_types, properties=properties
             )
-            draft.ops.append(new)
+            draft(new)
             new.results = SSAValues((OpResult(new.infer_type(), new, 0),))
             if not _can_stand_for(new, op, stated, found):
                 return False
@@ -206,10 +202,9 @@ class Relayout:
         result.name_hint = op.results[0].name_hint
         if isinstance(result.type, TupleType):
             items = [TupleGetItemOp(result, i) for i in range(len(layouts))]
-            draft.ops.extend(items)
             self._fields.extend(items)
             self._states[op.results[0]] = tuple(
-                Placed(item.result, *pair) for item, pair in zip(items, layouts, strict=True)
+                Placed(draft(item), *pair) for item, pair in zip(items, layouts, strict=True)
             )
         else:
             self._states[op.results[0]] = Placed(result, *layouts[0])
@@ -218,9 +213,7 @@ class Relayout:
 
     def _insert(self, draft: Draft, op: Operation) -> None:
         if draft.ops:
-            for each in draft.ops:
-                each.location = op.location
-            Rewriter.insert_op(draft.ops, InsertPoint.before(op))
+            Rewriter.insert_op(draft.located(op), InsertPoint.before(op))
             self._made |= draft.made
             draft.ops = []
 
@@ -239,10 +232,10 @@ class Relayout:
         fields = [
             self._moved(draft, op, *field) for field in zip(state, stated, needed, strict=True)
         ]
-        return self._joined(draft, op, op.operands[index], fields)
+        return self._joined(draft, op.operands[index], fields)
 
     def _joined(
-        self, draft: Draft, op: Operation, before: SSAValue, fields: Sequence[SSAValue | None]
+        self, draft: Draft, before: SSAValue, fields: Sequence[SSAValue | None]
     ) -> SSAValue | None:
         """The tuple of some fields: the one of the program if it has them."""
         taken = [value for value in fields if value is not None]
@@ -250,9 +243,7 @@ class Relayout:
             return None
         if isinstance(before.owner, TupleOp) and taken == [*before.owner.fields]:
             return before
-        new = TupleOp(taken)
-        draft.ops.append(new)
-        return new.result
+        return draft(TupleOp(taken))
 
     def _restore(self, op: Operation) -> None:
         """Gives an operation its operands as the program states them."""
@@ -276,7 +267,7 @@ class Relayout:
         if known is not None:
             return known
         fields = [self._moved(draft, op, field, field.old, field.old) for field in state]
-        joined = self._joined(draft, op, value, fields)
+        joined = self._joined(draft, value, fields)
         if joined is not None:
             draft.made[key] = joined
         return joined
@@ -311,15 +302,11 @@ class Relayout:
                 return value
             missing = [name for name in new.names if name not in old.names]
             source = Layout((*map(LayoutAxis, missing), *old.axes))
-            expand = ExpandDimsOp(value, axis=0, num_newaxis=len(missing))
-            draft.ops.append(expand)
-            result = expand.result
+            result = draft(ExpandDimsOp(value, axis=0, num_newaxis=len(missing)))
         if source != new:
             if _transformed_type(result.type, source, new) is None:
                 return None
-            transform = LayoutTransformOp(result, str(source), str(new))
-            draft.ops.append(transform)
-            result = transform.result
+            result = draft(LayoutTransformOp(result, str(source), str(new)))
         draft.made[key] = result
         return result
 

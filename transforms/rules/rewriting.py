@@ -1,12 +1,14 @@
 """What rewrite rules share: collecting the operations of a replacement, and tidying up after it."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import UnionType
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -20,6 +22,7 @@ Rule: TypeAlias = Callable[[Any, "Emitter"], SSAValue | None]
 The value that replaces the result of an operation, None when the rule does not apply. It emits new
 operations only when it applies.
 """
+OpT = TypeVar("OpT", bound=Operation)
 
 
 class Emitter:
@@ -52,6 +55,11 @@ class Emitter:
         self._located = len(self.ops)
         return self.ops
 
+    def discard(self) -> None:
+        """Lets go of the operations, which are not inserted."""
+        for op in reversed(self.ops):
+            op.drop_all_references()
+
 
 def is_floating(value: SSAValue) -> bool:
     """Whether a value is a tensor of floating-point elements."""
@@ -71,15 +79,52 @@ def apply_rule(rule: Rule, op: Operation, rewriter: PatternRewriter) -> bool:
     emit = Emitter()
     value = rule(op, emit)
     if value is None or value is op.results[0] or not same_type(value.type, op.results[0].type):
-        for new in reversed(emit.ops):
-            new.drop_all_references()
+        emit.discard()
         return False
-    if isinstance(value, OpResult) and value.name_hint is None:
-        value.name_hint = op.results[0].name_hint
-    sources = tuple(dict.fromkeys(op.operands))
-    rewriter.replace(op, emit.located(op), (value,))
-    erase_unused(sources, rewriter)
+    replace_and_tidy(op, emit.located(op), (value,), rewriter)
     return True
+
+
+@dataclass(frozen=True)
+class ApplyRule(RewritePattern):
+    """Applies a rule to the operations of some kinds."""
+
+    kinds: type[Operation] | tuple[type[Operation], ...] | UnionType
+    rule: Rule
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, self.kinds):
+            apply_rule(self.rule, op, rewriter)
+
+
+def like(
+    op: OpT,
+    operands: Sequence[SSAValue],
+    type_: Attribute,
+    properties: Mapping[str, Attribute] | None = None,
+) -> OpT:
+    """`op` on other operands and with some other properties, whose one result has another type."""
+    return type(op).create(
+        operands=operands,
+        result_types=[type_],
+        properties={**op.properties, **(properties or {})},
+        attributes=op.attributes,
+    )
+
+
+def replace_and_tidy(
+    op: Operation,
+    new: Operation | Sequence[Operation],
+    results: Sequence[SSAValue] | None,
+    rewriter: PatternRewriter,
+) -> None:
+    """
+    Puts new operations in the place of one, and `results`, by default those of the last of them, in the place of its own;
+    erases what nothing uses any more.
+    """
+    sources = tuple(dict.fromkeys(op.operands))
+    rewriter.replace(op, new, results)
+    erase_unused(sources, rewriter)
 
 
 def erase_unused(values: Iterable[SSAValue], rewriter: PatternRewriter | None = None) -> None:

@@ -37,6 +37,7 @@ from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.constants import constant_value
 from xrelay.runtime.staged import Carried, Loop
 from xrelay.transforms.rules.evaluating import known_scalar
+from xrelay.transforms.rules.rewriting import Emitter
 from xrelay.transforms.rules.tuples import fields_of, take_fields
 
 
@@ -54,39 +55,37 @@ def rotated(op: scf.WhileOp | scf.ForOp) -> scf.WhileOp | None:
         if counted:
             loop.erase()
         return None
-    first: list[Operation] = []
+    first = Emitter()
     condition, begin = _tested(test, [uncast(value) for value in loop.operands], first)
     going = _handed(condition, first)
     types = [each for type_ in round_.arg_types for each in _carried_types(type_)]
     given = _packed(begin, types, first)
-    after, ops = Block(arg_types=types), list[Operation]()
+    after, emit = Block(arg_types=types), Emitter()
     tensors: Iterator[SSAValue] = iter(after.args)
     values: dict[SSAValue, SSAValue] = {
-        arg: _unpacked(arg.type, tensors, ops) for arg in round_.args
+        arg: _unpacked(arg.type, tensors, emit) for arg in round_.args
     }
     *body, end = round_.ops
-    for each in body:
-        ops.append(each.clone(values))
-    again, following = _tested(test, [values.get(v, v) for v in end.operands], ops)
-    yielded = _packed(following, types, ops)
-    after.add_ops(ops)
+    emit.ops += [each.clone(values) for each in body]
+    again, following = _tested(test, [values.get(v, v) for v in end.operands], emit)
+    yielded = _packed(following, types, emit)
+    after.add_ops(emit.ops)
     after.add_op(scf.YieldOp(again, *yielded))
     before = Block(arg_types=[i1, *types])
     before.add_op(scf.ConditionOp(*before.args))
     made = scf.WhileOp([going, *given], types, Region(before), Region(after))
     made.location = op.location
-    results: list[Operation] = []
+    results = Emitter()
     tensors = iter(made.results)
     new = [_unpacked(result.type, tensors, results) for result in loop.results][counted:]
-    Rewriter.insert_op([*first, made, *results], InsertPoint.before(op))
+    Rewriter.insert_op([*first.ops, made, *results.ops], InsertPoint.before(op))
     for old, value in zip(op.results, new, strict=True):
         value.name_hint = old.name_hint
         old.replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
     if counted:
         loop.erase()
-    for each in reversed((*ops, *results)):  # Tuples before those that are their fields.
+    for each in reversed((*emit.ops, *results.ops)):  # Tuples before those that are their fields.
         if isinstance(each, TupleOp):
             take_fields(each)
     return made
@@ -134,25 +133,22 @@ def _is_carried(type_: Attribute) -> bool:
 
 
 def _tested(
-    test: Block, given: Sequence[SSAValue], ops: list[Operation]
+    test: Block, given: Sequence[SSAValue], emit: Emitter
 ) -> tuple[SSAValue, list[SSAValue]]:
     """The condition of a round, and what it takes, for some values that a loop carries."""
     values: dict[SSAValue, SSAValue] = dict(zip(test.args, given, strict=True))
     *body, end = test.ops
-    ops += [each.clone(values) for each in body]
+    emit.ops += [each.clone(values) for each in body]
     condition, *taken = (values.get(value, value) for value in end.operands)
     return condition, taken
 
 
-def _handed(condition: SSAValue, ops: list[Operation]) -> SSAValue:
+def _handed(condition: SSAValue, emit: Emitter) -> SSAValue:
     """A condition as a constant, or as the element of a tensor, which one program can hand to another."""
     known = known_scalar(condition)
-    if known is not None:
-        ops.append(constant := arith.ConstantOp(IntegerAttr(int(bool(known)), i1)))
-        return constant.result
-    handed = handed_over(condition)
-    ops += handed
-    return handed[-1].results[0]
+    if known is None:
+        return handed_over(condition, emit)
+    return emit(arith.ConstantOp(IntegerAttr(int(bool(known)), i1)))
 
 
 def _carried_types(type_: Attribute) -> list[Attribute]:
@@ -165,47 +161,40 @@ def _carried_types(type_: Attribute) -> list[Attribute]:
 
 
 def _packed(
-    values: Sequence[SSAValue], types: Sequence[Attribute], ops: list[Operation]
+    values: Sequence[SSAValue], types: Sequence[Attribute], emit: Emitter
 ) -> list[SSAValue]:
     """The tensors, of some types, that values are carried as; what is known of others than these state is left to shapes."""
     found: list[SSAValue] = []
-    tensors = (each for value in values for each in _tensors(value, ops))
+    tensors = (each for value in values for each in _tensors(value, emit))
     for value, type_ in zip(tensors, types, strict=True):
         if value.type != type_:
             assert is_tensor_type(type_)
-            ops.append(cast := tensor.CastOp(value, type_))
-            value = cast.dest
+            value = emit(tensor.CastOp(value, type_))
         found.append(value)
     return found
 
 
-def _tensors(value: SSAValue, ops: list[Operation]) -> list[SSAValue]:
+def _tensors(value: SSAValue, emit: Emitter) -> list[SSAValue]:
     """The tensors that a value is carried as."""
     if isinstance(value.type, TupleType):
-        return [each for part in fields_of(value, ops) for each in _tensors(part, ops)]
+        return [each for part in fields_of(value, emit) for each in _tensors(part, emit)]
     if is_tensor_type(value.type):
         return [value]
     if isinstance(value.type, IndexType):
-        ops.append(cast := arith.IndexCastOp(value, i64))
-        value = cast.result
-    ops.append(made := tensor.FromElementsOp(value, result_type=TensorType(value.type, [])))
-    return [made.result]
+        value = emit(arith.IndexCastOp(value, i64))
+    return [emit(tensor.FromElementsOp(value, result_type=TensorType(value.type, [])))]
 
 
-def _unpacked(type_: Attribute, tensors: Iterator[SSAValue], ops: list[Operation]) -> SSAValue:
+def _unpacked(type_: Attribute, tensors: Iterator[SSAValue], emit: Emitter) -> SSAValue:
     """The value of a type that the next tensors are."""
     if isinstance(type_, TupleType):
-        fields = [_unpacked(each, tensors, ops) for each in type_.types.data]
-        ops.append(made := TupleOp(fields))
-        return made.result
+        return emit(TupleOp([_unpacked(each, tensors, emit) for each in type_.types.data]))
     value = next(tensors)
     if is_tensor_type(type_):
         return value
-    ops.append(read := tensor.ExtractOp(value, [], i64 if isinstance(type_, IndexType) else type_))
     if not isinstance(type_, IndexType):
-        return read.result
-    ops.append(cast := arith.IndexCastOp(read.result, type_))
-    return cast.result
+        return emit(tensor.ExtractOp(value, [], type_))
+    return emit(arith.IndexCastOp(emit(tensor.ExtractOp(value, [], i64)), type_))
 
 
 @dataclass(frozen=True)
@@ -237,19 +226,25 @@ def round_of(
     going, *given = op.operands
     constants: dict[str, Array] = {}
 
+    def named(known: Array) -> str:
+        """What a new constant is called."""
+        name = new_name("constant")
+        constants[name] = known
+        return name
+
     def given_name(value: SSAValue) -> str | None:
         """What a value is called around the loop."""
         root = uncast(value)
         if isinstance(root, BlockArgument):
             return names.get(root)
         known = constant_value(root)
-        if known is None:
-            return None
-        name = new_name("constant")
-        constants[name] = known
-        return name
+        return None if known is None else named(known)
 
-    condition = _condition_name(going, given_name, constants, new_name)
+    goes, kept = known_scalar(going), tensor_of(going)
+    if goes is not None:
+        condition = named(np.array(bool(goes)))
+    else:
+        condition = None if kept is None else given_name(kept)
     begin = [given_name(value) for value in given]
     captured = values_from_outside(op)
     if condition is None or None in begin or not all(is_ready(v, shared) for v in captured):
@@ -264,7 +259,7 @@ def round_of(
     end = after.last_op
     assert end is not None
     again, *following = (values.get(value, value) for value in end.operands)
-    block.add_op(kept := tensor.FromElementsOp(again, result_type=TensorType(i1, [])))
+    block.add_op(held := tensor.FromElementsOp(again, result_type=TensorType(i1, [])))
     before = [new_name("carried") for _ in range(count)]
     next_ = [new_name("next") for _ in range(count)]
     goes_on = new_name("goes")
@@ -277,33 +272,15 @@ def round_of(
         Loop("", condition, "", "", goes_on, carried, (), ()),
         block,
         (*before, *(names[value] for value in taken)),
-        {goes_on: kept.result, **dict(zip(next_, following, strict=True))},
+        {goes_on: held.result, **dict(zip(next_, following, strict=True))},
         tuple(name for name in dict.fromkeys(around) if name not in constants),
         constants,
     )
 
 
-def _condition_name(
-    going: SSAValue,
-    given_name: Callable[[SSAValue], str | None],
-    constants: dict[str, Array],
-    new_name: Callable[[str], str],
-) -> str | None:
-    """What the tensor with the condition of the first round is called."""
-    known = known_scalar(going)
-    if known is not None:
-        name = new_name("constant")
-        constants[name] = np.array(bool(known))
-        return name
-    kept = tensor_of(going)
-    return None if kept is None else given_name(kept)
-
-
-def packed_number(value: SSAValue) -> tuple[SSAValue, list[Operation]]:
-    """An integer as it is read from a tensor of one element, and the operations that make and read this."""
-    ops: list[Operation] = []
-    (made,) = _tensors(value, ops)
-    return _unpacked(value.type, iter([made]), ops), ops
+def packed_number(value: SSAValue, emit: Emitter) -> SSAValue:
+    """An integer as it is read from a tensor of one element, which it is put into."""
+    return _unpacked(value.type, iter(_tensors(value, emit)), emit)
 
 
 def tensor_of(condition: SSAValue) -> SSAValue | None:
@@ -314,10 +291,10 @@ def tensor_of(condition: SSAValue) -> SSAValue | None:
     return None
 
 
-def handed_over(condition: SSAValue) -> tuple[Operation, Operation]:
-    """What makes a tensor of a condition, which one program can hand to another, and reads it again."""
-    kept = tensor.FromElementsOp(condition, result_type=TensorType(i1, []))
-    return kept, tensor.ExtractOp(kept.result, [], i1)
+def handed_over(condition: SSAValue, emit: Emitter) -> SSAValue:
+    """A condition that is read from a tensor, which one program can hand to another."""
+    kept = emit(tensor.FromElementsOp(condition, result_type=TensorType(i1, [])))
+    return emit(tensor.ExtractOp(kept, [], i1))
 
 
 def uncast(value: SSAValue) -> SSAValue:

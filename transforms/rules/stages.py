@@ -7,6 +7,7 @@ A loop that runs round by round is the first of two, and a program of its own: t
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import (
@@ -29,8 +30,12 @@ from xrelay.interpreters.arrays import dtype_of
 from xrelay.runtime.signature import OpenTensor, UnknownDimensions
 from xrelay.runtime.staged import Part, Rounds, Stages
 from xrelay.transforms.rules.cutting import SHARED, Cut, PartOp, used_by
+from xrelay.transforms.rules.rewriting import Emitter
 from xrelay.transforms.rules.rounds import packed_number, round_of, uncast
 from xrelay.transforms.rules.tuples import fields_of
+
+Leaf: TypeAlias = tuple[SSAValue, tuple[int, ...]]
+"""A tensor in a value: what it is a field of, and of which fields."""
 
 
 class UnknownSizes(UnknownDimensions):
@@ -66,24 +71,19 @@ class _Stages:
     """The two functions of a cut."""
 
     def __init__(self, cut: Cut):
-        self.cut, self.function = cut, cut.function
+        self.cut = cut
         self.block = cut.function.body.block
         self.inputs = dict(zip(self.block.args, input_names(cut.function), strict=True))
         self.outputs = [port.name for port in ports(cut.function)[1]]
-        self.results: dict[str, SSAValue] = {}
-        """What the first gives, by name."""
         self.handed: dict[SSAValue, str] = {}
-        """What of that the second takes."""
+        """What the first gives and the second takes, by name."""
 
     def both(self) -> Stages[ModuleOp] | None:
         """The programs, and the parts of results of the first that are used."""
-        end = self.block.last_op
-        assert isinstance(end, func.ReturnOp)
-        leaves = [leaf for value in end.operands for leaf in _leaves(value)]
-        late: dict[str, tuple[SSAValue, tuple[int, ...]]] = {}
+        late: dict[str, Leaf] = {}
         bounded: set[SSAValue] = {op.result for op in self.cut.bounded}
-        kept: dict[str, tuple[SSAValue, tuple[int, ...]]] = {}
-        for name, (value, path) in zip(self.outputs, leaves, strict=True):
+        kept: dict[str, Leaf] = {}
+        for name, (value, path) in self._given():
             is_late = value in self.cut.late and value not in bounded
             (late if is_late else kept)[name] = value, path
         needed = self._needed(value for value, _ in late.values())
@@ -114,6 +114,13 @@ class _Stages:
             return Stages(first, None, parts)
         return Stages(first, self._second(late, [*shared, *needed], taken), parts)
 
+    def _given(self) -> list[tuple[str, Leaf]]:
+        """The tensors that the function returns, by name."""
+        end = self.block.last_op
+        assert isinstance(end, func.ReturnOp)
+        leaves = (leaf for value in end.operands for leaf in _leaves(value))
+        return list(zip(self.outputs, leaves, strict=True))
+
     def _handed_as_tensors(self, values: Iterable[SSAValue]) -> bool:
         """Makes tensors of integers and tuples among values that one program hands to the other. Returns whether there were any."""
         found = [
@@ -122,15 +129,13 @@ class _Stages:
         for value in found:
             op = value.owner
             assert isinstance(op, Operation)
-            uses = tuple(value.uses)
+            uses, emit = tuple(value.uses), Emitter()
             if isinstance(value.type, TupleType):
                 # A tuple of its fields is made on both sides.
-                ops: list[Operation] = []
-                ops.append(whole := TupleOp(fields_of(value, ops)))
-                packed = whole.result
+                packed = emit(TupleOp(fields_of(value, emit)))
             else:
-                packed, ops = packed_number(value)
-            self.block.insert_ops_after(ops, op)
+                packed = packed_number(value, emit)
+            self.block.insert_ops_after(emit.ops, op)
             for use in uses:
                 use.operation.operands[use.index] = packed
         return bool(found)
@@ -138,12 +143,10 @@ class _Stages:
     def rounds(self, loop: scf.WhileOp) -> Stages[ModuleOp] | None:
         """A loop that needs nothing that is computed, and the program of all else."""
         names = _Names({*self.inputs.values(), *self.outputs})
-        end = self.block.last_op
-        assert isinstance(end, func.ReturnOp)
-        leaves = [leaf for value in end.operands for leaf in _leaves(value)]
         results: dict[SSAValue, str] = {value: names.new("result") for value in loop.results}
         own = {*self.inputs.values()}
-        for name, (value, path) in zip(self.outputs, leaves, strict=True):
+        given = self._given()
+        for name, (value, path) in given:
             root = uncast(value)
             # An output may have the name of an input.
             if root in results and not path and name not in own:
@@ -158,7 +161,7 @@ class _Stages:
         first = Rounds(one.loop, body, operands, one.constants)
         rest = {
             name: (value, path)
-            for name, (value, path) in zip(self.outputs, leaves, strict=True)
+            for name, (value, path) in given
             if path or results.get(uncast(value)) != name
         }
         if not rest:
@@ -215,7 +218,7 @@ class _Stages:
 
     def _first(
         self,
-        kept: Mapping[str, tuple[SSAValue, tuple[int, ...]]],
+        kept: Mapping[str, Leaf],
         counts: Mapping[SSAValue, str],
     ) -> ModuleOp:
         """The program before the cut, with all parameters."""
@@ -237,7 +240,7 @@ class _Stages:
 
     def _second(
         self,
-        late: Mapping[str, tuple[SSAValue, tuple[int, ...]]],
+        late: Mapping[str, Leaf],
         ops: Sequence[Operation],
         taken: Mapping[SSAValue, None],
     ) -> ModuleOp:
@@ -295,7 +298,7 @@ def _open_tensor(name: str, value: SSAValue) -> OpenTensor:
     return OpenTensor(name, dims, dtype_of(type_.element_type))
 
 
-def _leaves(value: SSAValue) -> Iterator[tuple[SSAValue, tuple[int, ...]]]:
+def _leaves(value: SSAValue) -> Iterator[Leaf]:
     """The tensors of a value: what they are fields of, and of which fields; those of a tuple that is made here themselves."""
     if isinstance(value.owner, TupleOp):
         for each in value.owner.fields:

@@ -7,6 +7,7 @@ emitters alike. Nodes and initializers that no output needs are left out in the 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -71,21 +72,16 @@ def schema(op_type: str) -> defs.OpSchema:
     return defs.get_schema(op_type, OPSET, "")
 
 
-@cache
-def accepted_types(op_type: str, position: int) -> frozenset[str]:
-    """The types that an operator takes as an input."""
-    inputs = schema(op_type).inputs
-    return frozenset(inputs[min(position, len(inputs) - 1)].types)
-
-
 def type_name(dtype: DType) -> str:
     """A dtype as schemas name it: tensor(float)."""
     return f"tensor({TensorProto.DataType.Name(data_type_of(dtype)).lower()})"
 
 
+@cache
 def accepts(op_type: str, dtype: DType, position: int = 0) -> bool:
     """Whether an operator takes a dtype as an input."""
-    return type_name(dtype) in accepted_types(op_type, position)
+    inputs = schema(op_type).inputs
+    return type_name(dtype) in inputs[min(position, len(inputs) - 1)].types
 
 
 def dtype_of(type_: Attribute, what: str) -> DType:
@@ -149,30 +145,24 @@ class OutputGraph:
 
     # Values
 
-    def bind(self, value: SSAValue, exported: Exported) -> None:
-        """States what a value becomes."""
-        self._values[value] = exported
-
     def value(self, value: SSAValue) -> Exported:
         """
         What a value becomes. One that is not in this graph, because a single operation is examined,
         becomes a constant or an input.
         """
-        exported = self._values.get(value)
-        if exported is None:
+        if value not in self._values:
             owner = value.owner
-            exported = (
+            self._values[value] = (
                 self.weight(owner)
                 if isinstance(owner, ConstantOp)
-                else self.placeholder(value.type)
+                else self._placeholder(value.type)
             )
-            self._values[value] = exported
-        return exported
+        return self._values[value]
 
-    def placeholder(self, type_: Attribute) -> Exported:
+    def _placeholder(self, type_: Attribute) -> Exported:
         """Tensors of a type that nothing computes."""
         if isinstance(type_, TupleType):
-            return tuple(map(self.placeholder, type_.types.data))
+            return tuple(map(self._placeholder, type_.types.data))
         return Tensor(self.unique("value"), dtype_of(type_, "a value"))
 
     def tensor(self, value: SSAValue) -> Tensor:
@@ -329,6 +319,10 @@ class OutputGraph:
         """A tensor of a shape that repeats a scalar."""
         return self.node("Expand", tensor, self.integers(shape)) if shape else tensor
 
+    def zeros(self, op: Operation, dtype: DType) -> Tensor:
+        """The result of an operation, all of whose elements are 0, or which has none."""
+        return self.filled(self.scalar(0, dtype), self.result_shape(op))
+
     def slice(
         self, tensor: Tensor, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int]
     ) -> Tensor:
@@ -348,21 +342,16 @@ class OutputGraph:
             undefined = op.undefined() if isinstance(op, RelayOp) else None
             if undefined is not None:
                 raise NotExpressible(undefined)
-            self.bind(result, emitter(self, op))
+            self._values[result] = emitter(self, op)
         except NotExpressible as error:
             self.problems.append((op, str(error)))
-            self._bind_unknown(result)
-
-    def _bind_unknown(self, result: SSAValue) -> None:
-        try:
-            self.bind(result, self.placeholder(result.type))
-        except NotExpressible:
-            self.bind(result, ())
+            self._values[result] = ()
+            with suppress(NotExpressible):
+                self._values[result] = self._placeholder(result.type)
 
     def inline(self, block: Block, arguments: Sequence[Exported]) -> list[Exported]:
         """Adds the operations of a body; what the operands of its last operation become."""
-        for parameter, argument in zip(block.args, arguments, strict=True):
-            self.bind(parameter, argument)
+        self._values.update(zip(block.args, arguments, strict=True))
         last = block.last_op
         assert last is not None
         for op in block.ops:

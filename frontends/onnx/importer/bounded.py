@@ -6,6 +6,7 @@ The former are of ONNX's operator set, the latter of the domain `xrelay.stages`,
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Protocol, TypeAlias
 
 from onnx import NodeProto, TensorProto, helper
@@ -119,12 +120,8 @@ def _unique(node: NodeProto, values: Values) -> Bounded:
 
 def _product(dims: Sequence[Dimension]) -> Dimension:
     """How many elements there are, where that is known."""
-    product = 1
-    for dim in dims:
-        if isinstance(dim, str):
-            return ""
-        product *= dim
-    return product
+    known = [dim for dim in dims if isinstance(dim, int)]
+    return prod(known) if len(known) == len(dims) else ""
 
 
 def _non_max_suppression(node: NodeProto, values: Values) -> Bounded:

@@ -59,8 +59,9 @@ def _named_by_class(kind: type[Any], seen: set[int]) -> Iterator[type[IRDLOperat
         if kind is not ConstantOp:
             yield kind
     elif kind.__module__.startswith(_CONVERTER_MODULES):
-        for part in vars(kind).values():
-            yield from _named_operators(getattr(part, "__func__", part), seen)
+        for base in kind.__mro__:
+            for part in vars(base).values():
+                yield from _named_operators(getattr(part, "__func__", part), seen)
 
 
 def _global_names(code: CodeType) -> Iterator[str]:

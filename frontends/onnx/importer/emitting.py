@@ -7,12 +7,19 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
 from xrelay.dialects.shapes import broadcast_shapes, is_empty, normalize_axis, same_shape
-from xrelay.dialects.tensor.binary import DivideOp
+from xrelay.dialects.tensor.binary import (
+    AddOp,
+    DivideOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    SubtractOp,
+)
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp
 from xrelay.dialects.tensor.unary import CastOp
@@ -79,6 +86,13 @@ def reshaped(node: Node, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     return node.emit(ReshapeOp(value, shape, allowzero=is_empty(shape)))
 
 
+def along(node: Node, vector: SSAValue, axis: int, rank: int) -> SSAValue:
+    """A vector as the axis of a tensor of so many axes, the others of which have length 1."""
+    shape = [1] * rank
+    shape[axis] = node.shape_of(vector)[0]
+    return reshaped(node, vector, tuple(shape))
+
+
 def as_matrix(node: Node, value: SSAValue, axis: int) -> SSAValue:
     """`value` as a matrix whose rows hold the axes from `axis` on."""
     shape = node.shape_of(value)
@@ -126,9 +140,42 @@ def require_range(
         )
 
 
+def fields(node: Node, value: SSAValue, count: int) -> list[SSAValue]:
+    """The tensors of a tuple of so many."""
+    return [node.emit(TupleGetItemOp(value, field)) for field in range(count)]
+
+
 def joined(node: Node, parts: Sequence[SSAValue], axis: int) -> SSAValue:
     """Values one after the other along an axis. Raises VerifyException for an axis that they do not have."""
     normalize_axis(axis, len(node.shape_of(parts[0])))
     if len(parts) == 1:
         return parts[0]
     return node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=axis))
+
+
+class Arithmetic:
+    """Formulas of tensors, and of numbers on the right, which get the dtype of what is on the left."""
+
+    def __init__(self, node: Node):
+        self.node = node
+
+    def add(self, lhs: SSAValue, rhs: SSAValue | float) -> SSAValue:
+        return self.node.emit(AddOp(lhs, self._value(rhs, lhs)))
+
+    def subtract(self, lhs: SSAValue, rhs: SSAValue | float) -> SSAValue:
+        return self.node.emit(SubtractOp(lhs, self._value(rhs, lhs)))
+
+    def multiply(self, lhs: SSAValue, rhs: SSAValue | float) -> SSAValue:
+        return self.node.emit(MultiplyOp(lhs, self._value(rhs, lhs)))
+
+    def divide(self, lhs: SSAValue, rhs: SSAValue | float) -> SSAValue:
+        return self.node.emit(DivideOp(lhs, self._value(rhs, lhs)))
+
+    def smaller(self, lhs: SSAValue, rhs: SSAValue | float) -> SSAValue:
+        return self.node.emit(MinimumOp(lhs, self._value(rhs, lhs)))
+
+    def larger(self, lhs: SSAValue, rhs: SSAValue | float) -> SSAValue:
+        return self.node.emit(MaximumOp(lhs, self._value(rhs, lhs)))
+
+    def _value(self, value: SSAValue | float, like: SSAValue) -> SSAValue:
+        return value if isinstance(value, SSAValue) else self.node.scalar(value, like)

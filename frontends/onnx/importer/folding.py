@@ -71,18 +71,13 @@ class Folding:
         if sum(_elements(operand.type) for operand in op.operands) > MOST_OPERANDS:
             return None
         values = [constant_value(operand) for operand in op.operands]
-        if any(value is None for value in values):
-            if any(map(_has_lengths, op.operands)):
-                return self._of_lengths(op)
+        if all(value is not None for value in values):
+            return self._run(op, values)
+        if not any(map(_has_lengths, op.operands)):
             return rounded_product(op)
-        return self._run(op, values)
-
-    def _of_lengths(self, op: RelayOp) -> Array | tuple[Array, ...] | None:
-        """What `op` computes of constants some of which hold lengths; None where it is no arithmetic on shapes."""
         values = [_with_lengths(operand) for operand in op.operands]
-        if any(value is None for value in values):
-            return None
-        return computed(op, values, self._run)
+        is_known = all(value is not None for value in values)
+        return computed(op, values, self._run) if is_known else None
 
     def known(self, value: SSAValue) -> Array | None:
         """
@@ -136,14 +131,11 @@ def _has_lengths(value: SSAValue) -> bool:
 
 def _with_lengths(value: SSAValue) -> Any:
     """What a constant, or a tuple of constants, is, which may hold lengths; None for other values."""
-    if not isinstance(value.owner, TupleOp):
-        array = exact_numbers_of(value.owner)
-        return known_array(value) if array is None else array
-    fields = tuple(
-        known_array(each) if (array := exact_numbers_of(each.owner)) is None else array
-        for each in value.owner.fields
-    )
-    return None if any(field is None for field in fields) else fields
+    if isinstance(value.owner, TupleOp):
+        fields = tuple(map(_with_lengths, value.owner.fields))
+        return None if any(field is None for field in fields) else fields
+    array = exact_numbers_of(value.owner)
+    return known_array(value) if array is None else array
 
 
 def _varies(op: Operation | Block, operands: list[bool]) -> bool:
@@ -209,8 +201,8 @@ def _elements(type_: Attribute) -> int:
 
 def _most(type_: Attribute) -> int:
     """How many elements a result may have: shapes are integers."""
-    leaves = types_within(type_)
     integers = all(
-        is_tensor_type(leaf) and isinstance(leaf.element_type, IntegerType) for leaf in leaves
+        is_tensor_type(leaf) and isinstance(leaf.element_type, IntegerType)
+        for leaf in types_within(type_)
     )
     return FOLDED_ELEMENTS if integers else INLINE_ELEMENTS

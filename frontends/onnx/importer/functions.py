@@ -81,15 +81,14 @@ def functions_by_key(functions: Iterable[FunctionProto]) -> dict[FunctionKey, Fu
     return found
 
 
-def function_body(node: Node, version: int | None = None) -> Sequence[SSAValue | None]:
+def function_body(node: Node) -> Sequence[SSAValue | None]:
     """
-    Converts an operator that ONNX defines as a function, as the body in its schema says, of
-    operator set `version` if that of the model has none. A body that depends on the types of
-    inputs is asked for with those.
+    Converts an operator that ONNX defines as a function, as the body in its schema says. A body
+    that depends on the types of inputs is asked for with those.
     """
     proto = node.proto
-    domain = "" if proto.domain == "ai.onnx" else proto.domain
-    schema = cast(_Schema, defs.get_schema(proto.op_type, version or node.opset, domain))
+    domain = default_domain(proto.domain)
+    schema = cast(_Schema, defs.get_schema(proto.op_type, node.opset, domain))
     if schema.has_function:
         version = _version(schema.function_opset_versions, node.opset)
         content = schema.get_function_with_opset_version(version)
@@ -102,7 +101,7 @@ def function_body(node: Node, version: int | None = None) -> Sequence[SSAValue |
         raise UnsupportedNode(f"operator set {node.opset} has no function that defines it")
     function = FunctionProto()
     function.ParseFromString(content)
-    if not any(entry.domain in ("", "ai.onnx") for entry in function.opset_import):
+    if all(default_domain(entry.domain) for entry in function.opset_import):
         function.opset_import.add(version=defs.onnx_opset_version())  # Bodies of preview operators.
     defaults = {
         name: attribute.default_value
@@ -151,8 +150,7 @@ def _inlined(
             f"defines it {len(function.input)} and {len(function.output)}"
         )
     attributes = {**defaults, **{attribute.name: attribute for attribute in proto.attribute}}
-    given = [node.optional(index) for index in range(len(function.input))]
-    inputs = dict(zip(function.input, given, strict=True))
+    inputs = {name: node.optional(index) for index, name in enumerate(function.input)}
     absent = {name for name, value in inputs.items() if value is None}
     wanted = [bool(name) for name in proto.output]
     body = Body(
@@ -198,9 +196,7 @@ def captured_names(graph: GraphProto) -> Iterator[str]:
         defined.update(node.output)
     used: dict[str, None] = {}
     for node in graph.node:
-        used.update(dict.fromkeys(node.input))
-        for attribute in graph_attributes(node):
-            used.update(dict.fromkeys(captured_names(attribute.g)))
+        used.update(dict.fromkeys(used_names(node)))
     used.update(dict.fromkeys(value.name for value in graph.output))
     yield from (name for name in used if name and name not in defined)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from operator import index
-from typing import Any, SupportsIndex, cast
+from typing import Any, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 from onnx import ValueInfoProto
@@ -14,7 +14,7 @@ from xrelay.dialects.length_scope import MOST
 from xrelay.dialects.lengths import is_open
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.sizes import require_size
-from xrelay.frontends.onnx.narrow import Narrow, narrow_of
+from xrelay.frontends.onnx.narrow import NARROW, Narrow
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.runtime.arguments import few, number_argument, shown
@@ -27,6 +27,9 @@ from xrelay.runtime.signature import (
     Shapes,
     is_shape,
 )
+
+Symbols: TypeAlias = dict[str, tuple[int, str]]
+"""The lengths of symbols that have one, and what says so."""
 
 
 def input_types(
@@ -97,7 +100,7 @@ def _is_range(given: object) -> bool:
     return is_shape(given) and len(cast(Sequence[object], given)) == 2
 
 
-def _require_within(ranges: Ranges, symbols: Mapping[str, tuple[int, str]]) -> None:
+def _require_within(ranges: Ranges, symbols: Symbols) -> None:
     """Raises OnnxImportError for a length that is outside of the range of its symbol."""
     for name, (least, most) in ranges.items():
         if name in symbols and not least <= symbols[name][0] <= most:
@@ -108,10 +111,7 @@ def _require_within(ranges: Ranges, symbols: Mapping[str, tuple[int, str]]) -> N
 
 
 def _described(
-    value: ValueInfoProto,
-    side: str,
-    dims: Sequence[Dimension] | None,
-    symbols: Mapping[str, tuple[int, str]],
+    value: ValueInfoProto, side: str, dims: Sequence[Dimension] | None, symbols: Symbols
 ) -> OpenTensor:
     """What is known of an input or output."""
     lengths = None if dims is None else tuple(_with_lengths(dims, symbols))
@@ -128,19 +128,17 @@ def stored_type(value: ValueInfoProto) -> Narrow | None:
     """The element type of an input or output for which programs hold another one."""
     if value.type.WhichOneof("value") != "tensor_type":
         return None
-    return narrow_of(value.type.tensor_type.elem_type)
+    return NARROW.get(value.type.tensor_type.elem_type)
 
 
-def _output(value: ValueInfoProto, symbols: Mapping[str, tuple[int, str]]) -> OpenTensor:
+def _output(value: ValueInfoProto, symbols: Symbols) -> OpenTensor:
     """What the model states of an output, whose type it may leave out."""
     if value.type.WhichOneof("value") != "tensor_type" or not value.type.tensor_type.elem_type:
         return OpenTensor(value.name, None, None)
     return _described(value, "output", _declared(value, "output")[1], symbols)
 
 
-def _with_lengths(
-    dims: Sequence[Dimension], symbols: Mapping[str, tuple[int, str]]
-) -> list[Dimension]:
+def _with_lengths(dims: Sequence[Dimension], symbols: Symbols) -> list[Dimension]:
     """Dimensions, with the lengths of the symbols that have one."""
     return [symbols[dim][0] if isinstance(dim, str) and dim in symbols else dim for dim in dims]
 
@@ -194,13 +192,11 @@ def described_ports(
 
 
 def _fixed_symbols(
-    shapes: Shapes,
-    names: Sequence[str],
-    dims: Sequence[Sequence[Dimension] | None],
-) -> dict[str, tuple[int, str]]:
+    shapes: Shapes, names: Sequence[str], dims: Sequence[Sequence[Dimension] | None]
+) -> Symbols:
     """The length of each symbol that `shapes` gives, and what says so; for `_completed` to add others."""
     known = {dim for each in dims for dim in each or () if isinstance(dim, str) and dim}
-    symbols: dict[str, tuple[int, str]] = {}
+    symbols: Symbols = {}
     for name, given in shapes.items():
         if name in names:
             continue
@@ -247,10 +243,7 @@ def _declared(value: ValueInfoProto, side: str) -> tuple[ElementType, list[Dimen
 
 
 def _completed(
-    name: str,
-    dims: Sequence[Dimension] | None,
-    given: object,
-    symbols: dict[str, tuple[int, str]],
+    name: str, dims: Sequence[Dimension] | None, given: object, symbols: Symbols
 ) -> Sequence[int]:
     """`given`, after a check against the stated dimensions. Enters lengths of symbols."""
     if not is_shape(given):

@@ -1,5 +1,7 @@
 """Operators of classical machine learning that are about numbers: the domain ai.onnx.ml."""
 
+from math import prod
+
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.tensor.binary import GreaterOp
@@ -23,13 +25,10 @@ def array_feature_extractor(node: Node) -> SSAValue:
     shape = node.shape_of(data)
     if not shape:
         raise OnnxImportError("its input is a scalar, expected at least rank 1")
-    count = 1
-    for length in node.shape_of(places):
-        count *= length
     if len(shape) == 1:
         data = reshaped(node, data, (1, *shape))
     require_range(node, 1, "Y", 0, shape[-1] - 1)
-    flat = reshaped(node, places, (count,))
+    flat = reshaped(node, places, (prod(node.shape_of(places)),))
     return node.emit(TakeOp(data, flat, axis=-1, mode="wrap"))
 
 

@@ -228,12 +228,12 @@ class _Importer:
             raise
         values = input_values(inputs, shapes)
         self._enter_values(inputs, values)
-        free = [number for number, value in enumerate(inputs) if value.name not in values]
-        inputs, types = [inputs[each] for each in free], [types[each] for each in free]
         types = [
             type_ if stored_type(value) is None else TensorType(UI8, type_.get_shape())
             for value, type_ in zip(inputs, types, strict=True)
+            if value.name not in values
         ]
+        inputs = [value for value in inputs if value.name not in values]
         block = Block(arg_types=types)
         for value, arg in zip(inputs, block.args, strict=True):
             if value.name in scope.values:

@@ -35,8 +35,8 @@ from xrelay.frontends.onnx.importer.placing import place_in_post_dfs_order
 from xrelay.frontends.onnx.importer.sequence_forms import Form
 from xrelay.frontends.onnx.importer.shape_arithmetic import has_lengths, number_array
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
-from xrelay.frontends.onnx.narrow import Narrow, narrow_of
-from xrelay.frontends.onnx.tensors import tensor_array
+from xrelay.frontends.onnx.narrow import NARROW, Narrow
+from xrelay.frontends.onnx.tensors import element_type_of, tensor_array
 from xrelay.interpreters.arrays import Array, dtype_of, type_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.numerics import convert
@@ -133,7 +133,7 @@ class Builder:
     def tensor(self, tensor: TensorProto, base_dir: Path | None, name: str) -> SSAValue:
         """A new constant for a stored tensor."""
         value = self.constant(tensor_array(tensor, base_dir), name)
-        narrow = narrow_of(tensor.data_type)
+        narrow = NARROW.get(tensor.data_type)
         if narrow is not None:
             self.narrow[value] = narrow
         return value
@@ -237,6 +237,17 @@ class Node:
         attribute = self._attribute(name, AttributeProto.INTS)
         return None if attribute is None else list(attribute.ints)
 
+    def required_integers(self, name: str) -> list[int]:
+        """A list of integers that the node must state."""
+        integers = self.integers(name)
+        if integers is None:
+            raise OnnxImportError(f"attribute '{name}' is missing")
+        return integers
+
+    def stated_type(self, name: str, default: int | None = None) -> ElementType:
+        """The element type whose code of ONNX's is an integer attribute."""
+        return element_type_of(self.integer(name, default), f"attribute '{name}'")
+
     def real(self, name: str, default: float) -> float:
         """A floating-point attribute, in single precision as ONNX has them: its default too."""
         attribute = self._attribute(name, AttributeProto.FLOAT)
@@ -281,6 +292,12 @@ class Node:
     def ignore(self, *names: str) -> None:
         """States that attributes do not matter for inference."""
         self._unread.difference_update(names)
+
+    def hand_on_attributes(self, op: NodeProto, *without: str) -> None:
+        """Gives another node the attributes of this one, but for some."""
+        attributes = [each for each in self.proto.attribute if each.name not in without]
+        op.attribute.extend(attributes)
+        self.ignore(*(each.name for each in attributes))
 
     def require_known_attributes(self) -> None:
         """Refuses the node when it has attributes that the converter did not read."""
@@ -367,6 +384,15 @@ class Node:
             require_table(array.shape, f"what is computed of input {index} ('{what}')")
         return array
 
+    def known_number(self, index: int, what: str, *, decides_sizes: bool = False) -> Any:
+        """The number in an input of one element, which must be a constant as for `known`."""
+        array = self.known(index, what, decides_sizes=decides_sizes)
+        if array.size != 1:
+            raise OnnxImportError(
+                f"input {index} ('{what}') has {array.size} elements, expected one"
+            )
+        return array.item()
+
     def known_lengths(self, index: int, what: str) -> list[int]:
         """The numbers of a constant input that holds a shape or repetitions."""
         lengths = self.known_integers(index, what)
@@ -396,6 +422,13 @@ class Node:
                 "expected a list of integers"
             )
         return [number if is_open(number) else int(number) for number in array.reshape(-1)]
+
+    def known_integer(self, index: int, what: str, *, is_length: bool = False) -> int:
+        """The one number of a constant integer input, or of one that holds a length."""
+        numbers = (self.known_lengths if is_length else self.known_integers)(index, what)
+        if len(numbers) != 1:
+            raise OnnxImportError(f"input {index} ('{what}') is {numbers}, expected one number")
+        return numbers[0]
 
     # Element types of 8 bits or fewer
 

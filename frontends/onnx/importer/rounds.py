@@ -97,7 +97,9 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
             return None
         body.node.remove(insert)
         part = next((each for each in body.value_info if each.name == insert.input[1]), None)
-        part = part or _stated_part(body.input[number], insert.input[1])
+        if part is None:  # The list states what its tensors are.
+            stated = body.input[number].type.sequence_type.elem_type
+            part = ValueInfoProto(name=insert.input[1], type=stated)
         result = loop.output[number - 2] if number - 2 < len(loop.output) else ""
         for user in (each for each in nodes if result and result in used_names(each)):
             if user.op_type != "ConcatFromSequence":
@@ -119,13 +121,6 @@ def without_lists(loop: NodeProto, nodes: Sequence[NodeProto]) -> ListedLoop | N
     return ListedLoop(made, joins, joining, given)
 
 
-def _stated_part(sequence: ValueInfoProto, name: str) -> ValueInfoProto:
-    """A tensor of a list, by what is stated of this."""
-    made = ValueInfoProto(name=name)
-    made.type.CopyFrom(sequence.type.sequence_type.elem_type)
-    return made
-
-
 def appending_node(body: GraphProto, number: int) -> NodeProto | None:
     """
     What adds a tensor to the end of a sequence that the body of a Loop carries, as its input of a number, where nothing else has
@@ -136,11 +131,8 @@ def appending_node(body: GraphProto, number: int) -> NodeProto | None:
     before, after = body.input[number].name, body.output[number - 1].name
     inserts = [each for each in body.node if after in each.output]
     users = [each for each in body.node if {before, after}.intersection(used_names(each))]
-    return (
-        inserts[0]
-        if len(inserts) == 1 and users == inserts and _appends(inserts[0], before)
-        else None
-    )
+    is_alone = len(inserts) == 1 and users == inserts and _appends(inserts[0], before)
+    return inserts[0] if is_alone else None
 
 
 def _appends(node: NodeProto, sequence: str) -> bool:

@@ -48,23 +48,13 @@ CONVERSIONS = frozenset(("Cast", "CastLike", "DequantizeLinear", "QuantizeLinear
 """Operators that take element types of 8 bits or fewer which programs only hold."""
 MOVES = frozenset(
     (
-        *(
-            "Concat",
-            "Expand",
-            "Flatten",
-            "Gather",
-            "GatherElements",
-            "GatherND",
-            "Identity",
-            "Reshape",
-            "Slice",
-        ),
-        *("Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
+        *("Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity"),
+        *("Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
     )
 )
 """Operators that move such elements."""
-BODIES = frozenset(("If", "Loop", "Scan"))
-"""Operators whose bodies are looked at on their own."""
+OF_SEQUENCES = frozenset((*sequences.CONVERTERS, "If", "Loop", "Scan", "Identity"))
+"""Operators that take sequences; of If, Loop and Scan the bodies are looked at on their own."""
 
 
 @dataclass(frozen=True)
@@ -249,17 +239,14 @@ class Scope:
 
     def _require_wide(self, proto: NodeProto) -> None:
         """Refuses arithmetic on sequences, and on element types that programs only hold."""
-        if proto.domain or proto.op_type not in (*sequences.CONVERTERS, *BODIES, "Identity"):
-            for index, name in enumerate(proto.input):
-                value = self.values.get(name)
+        values = [(index, self.values.get(name)) for index, name in enumerate(proto.input)]
+        if proto.domain or proto.op_type not in OF_SEQUENCES:
+            for index, value in values:
                 if value is not None and isinstance(value.type, TupleType):
                     raise UnsupportedNode(f"input {index} is a sequence, expected a tensor")
-        if proto.domain or proto.op_type in (
-            *(*CONVERSIONS, *MOVES, *BODIES, *sequences.CONVERTERS),
-        ):
+        if proto.domain or proto.op_type in CONVERSIONS | MOVES | OF_SEQUENCES:
             return
-        for index, name in enumerate(proto.input):
-            value = self.values.get(name)
+        for index, value in values:
             narrow = None if value is None else self.shared.builder.narrow.get(value)
             if narrow is not None:
                 raise UnsupportedNode(

@@ -4,57 +4,23 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    DivideOp,
-    EqualOp,
-    LessOp,
-    MultiplyOp,
-    PowerOp,
-    SubtractOp,
-)
+from xrelay.dialects.tensor.binary import EqualOp, LessOp, PowerOp
 from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.dialects.tensor.unary import CastOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.importer.emitting import Arithmetic
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 
-Step = Callable[["_Arithmetic", SSAValue, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
+Step = Callable[["_Formulas", SSAValue, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
 """The new tensors for the rate, the count of updates, and the tensors: the parameter, its gradient, and what is accumulated."""
 
 
-class _Arithmetic:
-    """Formulas of tensors and numbers."""
-
-    def __init__(self, node: Node):
-        self.node = node
+class _Formulas(Arithmetic):
+    """Formulas with the attributes of a node."""
 
     def real(self, name: str, default: float = 0.0) -> float:
         """An attribute."""
         return self.node.real(name, default)
-
-    def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """lhs + rhs"""
-        return self.node.emit(AddOp(lhs, rhs))
-
-    def subtract(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """lhs - rhs"""
-        return self.node.emit(SubtractOp(lhs, rhs))
-
-    def multiply(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """lhs * rhs"""
-        return self.node.emit(MultiplyOp(lhs, rhs))
-
-    def divide(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """lhs / rhs"""
-        return self.node.emit(DivideOp(lhs, rhs))
-
-    def times(self, value: SSAValue, number: float) -> SSAValue:
-        """value * number"""
-        return self.multiply(value, self.node.scalar(number, value))
-
-    def plus(self, value: SSAValue, number: float) -> SSAValue:
-        """value + number"""
-        return self.add(value, self.node.scalar(number, value))
 
     def root(self, value: SSAValue) -> SSAValue:
         """The square root."""
@@ -62,24 +28,24 @@ class _Arithmetic:
 
     def regularized(self, x: SSAValue, gradient: SSAValue) -> SSAValue:
         """The gradient with that of the norm of the parameter."""
-        return self.add(self.times(x, self.real("norm_coefficient")), gradient)
+        return self.add(self.multiply(x, self.real("norm_coefficient")), gradient)
 
 
 def _adagrad(
-    a: _Arithmetic, rate: SSAValue, count: SSAValue, tensors: Sequence[SSAValue]
+    a: _Formulas, rate: SSAValue, count: SSAValue, tensors: Sequence[SSAValue]
 ) -> Sequence[SSAValue]:
     x, gradient, squares = tensors
     number = a.node.emit(CastOp(count, a.node.element_type(rate)))
-    decay = a.plus(a.times(number, a.real("decay_factor")), 1)
+    decay = a.add(a.multiply(number, a.real("decay_factor")), 1)
     gradient = a.regularized(x, gradient)
     squares = a.add(squares, a.multiply(gradient, gradient))
-    divisor = a.plus(a.root(squares), a.real("epsilon"))
+    divisor = a.add(a.root(squares), a.real("epsilon"))
     change = a.divide(a.multiply(a.divide(rate, decay), gradient), divisor)
     return a.subtract(x, change), squares
 
 
 def _momentum(
-    a: _Arithmetic, rate: SSAValue, count: SSAValue, tensors: Sequence[SSAValue]
+    a: _Formulas, rate: SSAValue, count: SSAValue, tensors: Sequence[SSAValue]
 ) -> Sequence[SSAValue]:
     x, gradient, momentum = tensors
     mode, alpha, beta = a.node.string("mode", ""), a.real("alpha"), a.real("beta")
@@ -88,30 +54,30 @@ def _momentum(
     gradient = a.regularized(x, gradient)
     later = a.node.emit(LessOp(a.node.scalar(0, count), count))
     factor = a.node.emit(WhereOp(later, a.node.scalar(beta, x), a.node.scalar(1, x)))
-    momentum = a.add(a.times(momentum, alpha), a.multiply(factor, gradient))
-    step = momentum if mode == "standard" else a.add(gradient, a.times(momentum, alpha))
+    momentum = a.add(a.multiply(momentum, alpha), a.multiply(factor, gradient))
+    step = momentum if mode == "standard" else a.add(gradient, a.multiply(momentum, alpha))
     return a.subtract(x, a.multiply(rate, step)), momentum
 
 
 def _adam(
-    a: _Arithmetic, rate: SSAValue, count: SSAValue, tensors: Sequence[SSAValue]
+    a: _Formulas, rate: SSAValue, count: SSAValue, tensors: Sequence[SSAValue]
 ) -> Sequence[SSAValue]:
     x, gradient, means, squares = tensors
     alpha, beta = a.real("alpha", 0.9), a.real("beta", 0.999)
     gradient = a.regularized(x, gradient)
-    means = a.add(a.times(means, alpha), a.times(gradient, 1 - alpha))
-    squares = a.add(a.times(squares, beta), a.times(a.multiply(gradient, gradient), 1 - beta))
+    means = a.add(a.multiply(means, alpha), a.multiply(gradient, 1 - alpha))
+    squares = a.add(a.multiply(squares, beta), a.multiply(a.multiply(gradient, gradient), 1 - beta))
     number = a.node.emit(CastOp(count, a.node.element_type(rate)))
     shares = (
-        a.plus(a.times(a.node.emit(PowerOp(a.node.scalar(each, rate), number)), -1), 1)
+        a.add(a.multiply(a.node.emit(PowerOp(a.node.scalar(each, rate), number)), -1), 1)
         for each in (beta, alpha)
     )
     correction = a.divide(a.root(next(shares)), next(shares))
     first = a.node.emit(EqualOp(count, a.node.scalar(0, count)))
     adjusted = a.node.emit(WhereOp(first, rate, a.multiply(rate, correction)))
-    divisor = a.plus(a.root(squares), a.real("epsilon", 1e-6))
+    divisor = a.add(a.root(squares), a.real("epsilon", 1e-6))
     moved = a.subtract(x, a.divide(a.multiply(adjusted, means), divisor))
-    return a.times(moved, 1 - a.real("norm_coefficient_post")), means, squares
+    return a.multiply(moved, 1 - a.real("norm_coefficient_post")), means, squares
 
 
 def _steps(step: Step, kinds: int) -> Converter:
@@ -129,7 +95,7 @@ def _steps(step: Step, kinds: int) -> Converter:
         rate, updates = node.input_as_scalar(0), node.input_as_scalar(1)
         found = [
             step(
-                _Arithmetic(node),
+                _Formulas(node),
                 rate,
                 updates,
                 [node.input(2 + kind * count + number) for kind in range(kinds)],

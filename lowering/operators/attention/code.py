@@ -19,7 +19,7 @@ from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy
 from xrelay.lowering.loops.dots import Dot
 from xrelay.lowering.loops.matrix_product import Product
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES
-from xrelay.lowering.loops.panel_writer import PanelWriter, ReadRow
+from xrelay.lowering.loops.panel_writer import PanelWriter
 from xrelay.lowering.loops.reductions import SUM, Term, reduce_elements
 from xrelay.lowering.loops.row_peak import largest_element
 from xrelay.lowering.loops.tile_grid import TileGrid
@@ -28,7 +28,7 @@ from xrelay.lowering.math.arithmetic import add, maximum, multiply, multiply_add
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.elementary import decay_to_zero, reciprocal
 from xrelay.lowering.operators.attention.block_product import Finish, multiply_rows
-from xrelay.lowering.operators.attention.cost import kernel_seconds
+from xrelay.lowering.operators.attention.cost import attention_of, kernel_seconds
 from xrelay.lowering.operators.attention.parts import Attention, Cut, cut_of, parts_of, refusal
 
 
@@ -46,10 +46,8 @@ class _Code:
             return blocks(length, line) * line + line
 
         self.key_dot, self.value_dot = parts.dots(ctx.target)
-        self.key_width = cut.scores.vectors * self.lanes
-        self.value_width = cut.output.vectors * self.lanes
-        self.keys = self.panels(self.key_dot, cut.keys, self.first.depth, self.key_width)
-        self.values = self.panels(self.value_dot, self.second.columns, cut.keys, self.value_width)
+        self.keys = self.panels(self.key_dot, cut.keys, self.first.depth, cut.scores)
+        self.values = self.panels(self.value_dot, self.second.columns, cut.keys, cut.output)
         depth = self.key_dot.steps(self.first.depth) * self.key_dot.group
         self.queries = self.private(cut.rows, padded(depth), kind=self.key_dot.image)
         whole_keys = self.key_vectors(cut.keys) * self.lanes
@@ -75,8 +73,9 @@ class _Code:
         """Memory of the thread, for elements of the type of the scores where none is stated."""
         return self.ctx.private_scratch(kind or self.kind, row_major(shape))
 
-    def panels(self, dot: Dot, columns: int, depth: int, width: int) -> Buffer:
+    def panels(self, dot: Dot, columns: int, depth: int, tiling: Tiling) -> Buffer:
         """Memory of the thread for the right operand of a product."""
+        width = tiling.vectors * self.lanes
         shape = blocks(columns, width), dot.steps(depth), width * dot.group
         return self.private(*shape, kind=dot.weight)
 
@@ -131,35 +130,25 @@ class _Code:
         """Writes the panels of some keys and their values."""
         b, first, second = self.b, self.first, self.second
 
-        def key(row: Index, column: Index, lanes: int) -> SSAValue:
-            if first.by_rows:
-                column = b.add(first_key, column)
-            else:
-                row = b.add(first_key, row)
-            return self.read(first.right, first.right_batch, member, row, column, lanes)
-
-        def value(row: Index, column: Index, lanes: int) -> SSAValue:
-            if second.by_rows:
-                row = b.add(first_key, row)
-            else:
-                column = b.add(first_key, column)
-            return self.read(second.right, second.right_batch, member, row, column, lanes)
-
         def write(
-            panels: Buffer,
-            dot: Dot,
-            depth: int,
-            columns: int,
-            width: int,
-            product: Product,
-            read: ReadRow,
+            product: Product, panels: Buffer, dot: Dot, depth: int, columns: int, *, across: bool
         ) -> None:
+            """The right operand of a product; keys are its columns (`across`), or along its depth."""
+
+            def read(row: Index, column: Index, lanes: int) -> SSAValue:
+                if product.by_rows == across:
+                    column = b.add(first_key, column)
+                else:
+                    row = b.add(first_key, row)
+                return self.read(product.right, product.right_batch, member, row, column, lanes)
+
+            width = panels.shape[-1] // dot.group
             PanelWriter(
                 b, dot.weight, self.lanes, panels.pointer, depth, columns, width, product.by_rows, read, dot.group
             ).write()  # fmt: skip
 
-        write(self.keys, self.key_dot, first.depth, keys, self.key_width, first, key)
-        write(self.values, self.value_dot, keys, second.columns, self.value_width, second, value)
+        write(first, self.keys, self.key_dot, first.depth, keys, across=True)
+        write(second, self.values, self.value_dot, keys, second.columns, across=False)
 
     def read_queries(self, member: Index, row: Index) -> None:
         """Copies the queries of a block."""
@@ -223,7 +212,7 @@ class _Code:
     # -- softmax ------------------------------------------------------------------------------
 
     def row_offset(self, rows: Buffer, i: Index, column: Index) -> Index:
-        """Where an element of row `i` of a block lies."""
+        """Where an element of row `i` lies."""
         return self.b.add(self.b.mul(i, rows.format.strides[0]), column)
 
     def score_offset(self, i: Index, key: Index) -> Index:
@@ -262,7 +251,7 @@ class _Code:
         """
         b, parts = self.b, self.parts
         data = parts.softmax.data
-        coords = parts.score_coords(b, member, b.add(row, i))
+        coords = parts.row_coords(b, member, b.add(row, i), data)
 
         def element_at(key: Index, lanes: int) -> SSAValue:
             place = at(shape_of(data), (*coords, b.add(first_key, key)), lanes)
@@ -314,7 +303,7 @@ class _Code:
     def change_weights(self, member: Index, row: Index, i: Index, keys: int) -> None:
         """What is computed from the weights of a row replaces them."""
         b, weights, image = self.b, self.parts.output.tensor_a, self.value_dot.image
-        coords = self.parts.weight_coords(b, member, b.add(row, i))
+        coords = self.parts.row_coords(b, member, b.add(row, i), weights)
 
         def change(key: Index, lanes: int) -> None:
             value = self.ctx.ev.get((weights, 0), at(shape_of(weights), (*coords, key), lanes))
@@ -348,10 +337,6 @@ class _Code:
         b = self.b
         return b.add(b.mul(b.sub(block, start), self.cut.rows), i)
 
-    def sum_offset(self, slot: Index, column: Index) -> Index:
-        """Where the weighted sums of a row lie."""
-        return self.b.add(self.b.mul(slot, self.sums.format.strides[0]), column)
-
     def forget(self, rows: Index) -> None:
         """Nothing is known of the rows of a group."""
         b, kind = self.b, self.kind
@@ -361,7 +346,7 @@ class _Code:
             b.store(self.peaks.pointer, slot, kind, lowest_score)
             b.store(self.totals.pointer, slot, kind, b.constant(kind.compute, 0))
             with b.loop(0, self.sums.format.strides[0], self.lanes) as column:
-                b.store(self.sums.pointer, self.sum_offset(slot, column), kind, zeros)
+                b.store(self.sums.pointer, self.row_offset(self.sums, slot, column), kind, zeros)
 
     def key_block(
         self, member: Index, start: Index, stop: Index, first_key: Index, keys: int
@@ -377,8 +362,7 @@ class _Code:
                 self.weigh(member, row, i, self.slot(start, block, i), first_key, keys)
 
             def keep(i: Index, vector: Index, value: SSAValue, _: int) -> None:
-                column = self.b.mul(vector, self.lanes)
-                offset = self.b.add(self.b.mul(i, self.added.format.strides[0]), column)
+                offset = self.row_offset(self.added, i, self.b.mul(vector, self.lanes))
                 self.b.store(self.added.pointer, offset, self.kind, value)
 
             self.multiply_values(keys, keep)
@@ -408,9 +392,9 @@ class _Code:
         b, kind = self.b, self.kind
         factor = b.splat(b.load(self.factors.pointer, i, kind, 1), self.lanes)
         with b.loop(0, self.sums.format.strides[0], self.lanes) as column:
-            offset = b.add(b.mul(i, self.added.format.strides[0]), column)
+            offset = self.row_offset(self.added, i, column)
             added = b.load(self.added.pointer, offset, kind, self.lanes)
-            place = self.sum_offset(slot, column)
+            place = self.row_offset(self.sums, slot, column)
             known = b.load(self.sums.pointer, place, kind, self.lanes)
             b.store(self.sums.pointer, place, kind, multiply_add(b, known, factor, added, kind))
 
@@ -420,7 +404,8 @@ class _Code:
         factor = reciprocal(b, b.load(self.totals.pointer, slot, kind, 1))
 
         def finish(column: Index, lanes: int) -> None:
-            value = b.load(self.sums.pointer, self.sum_offset(slot, column), kind, lanes)
+            offset = self.row_offset(self.sums, slot, column)
+            value = b.load(self.sums.pointer, offset, kind, lanes)
             value = multiply(b, value, b.splat(factor, lanes), kind)
             self.hand_over(member, row, column, value, lanes)
 
@@ -434,9 +419,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:
-    parts = parts_of(site.op)
-    assert isinstance(parts, Attention)
-    cut_of(parts, site.target, site.threads, parameters)
+    cut_of(attention_of(site), site.target, site.threads, parameters)
 
 
 def _lowest_finite(kind: Element) -> float:

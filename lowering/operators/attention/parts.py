@@ -105,15 +105,7 @@ class Attention:
         assert first is not None and second is not None
         return first, second
 
-    def score_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
-        """The coordinates of a row of the softmax."""
-        return self._row_coords(b, member, row, self.softmax.data)
-
-    def weight_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
-        """The coordinates of a row of the weights as the second product reads them."""
-        return self._row_coords(b, member, row, self.output.tensor_a)
-
-    def _row_coords(
+    def row_coords(
         self, b: KernelBuilder, member: Index, row: Index, value: SSAValue
     ) -> tuple[Index, ...]:
         """The coordinates of a row of scores or weights, which may be in a batch of other lengths."""
@@ -121,10 +113,6 @@ class Attention:
         if certainly(own_rows, rows):
             return *b.unflatten(member, batch), row
         return tuple(b.unflatten(b.add(b.mul(member, rows), row), (*batch, own_rows)))
-
-    def output_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
-        """The coordinates of a row of the second product."""
-        return *b.unflatten(member, shape_of(self.output.result)[:-2]), row
 
     def rounded(self, b: KernelBuilder, value: SSAValue) -> SSAValue:
         """Elements of the second product as elements of the result."""
@@ -142,8 +130,8 @@ class Attention:
         """
         whole = all(map(_keeps_neighbours, self.moves))
         for lane in range(0, lanes, lanes if whole else 1):
-            coords = (*self.output_coords(b, member, row), b.add(column, lane))
             shape = shape_of(self.output.result)
+            coords = (*b.unflatten(member, shape[:-2]), row, b.add(column, lane))
             for op in self.moves:
                 new = shape_of(op.results[0])
                 if isinstance(op, CastOp):
@@ -302,9 +290,8 @@ def _fitted(cut: Cut, product: Product) -> Cut:
     rows = smaller(cut.rows, product.rows)
     row_blocks = blocks(product.rows, rows)
     groups = smaller(cut.groups, row_blocks)
-    if not is_open(product.columns):
-        return replace(cut, rows=rows, row_blocks=row_blocks, groups=groups)
-    return Cut(rows, row_blocks, groups, product.columns, 1, cut.scores, cut.output)
+    cut = replace(cut, rows=rows, row_blocks=row_blocks, groups=groups)
+    return replace(cut, keys=product.columns, key_blocks=1) if is_open(product.columns) else cut
 
 
 def _likely_cut(

@@ -262,19 +262,16 @@ def _of_plain(implementation: Implementation) -> Implementation:
 
 DIRECT = Implementation("direct", _direct, parameters=_parameters)
 
+PLAIN: Strategy = (
+    replace(DIRECT, refusal=_blocks_refusal),
+    DIRECT_BLOCKED,
+    BLOCKED_TILES,
+    GATHERED_TILES,
+    DEPTHWISE,
+    *WINOGRAD,
+)
+
 STRATEGIES: dict[type[Operation], Strategy] = {
-    Conv2DOp: tuple(
-        map(
-            _of_plain,
-            (
-                replace(DIRECT, refusal=_blocks_refusal),
-                DIRECT_BLOCKED,
-                BLOCKED_TILES,
-                GATHERED_TILES,
-                DEPTHWISE,
-                *WINOGRAD,
-            ),
-        )
-    ),
+    Conv2DOp: tuple(map(_of_plain, PLAIN)),
     Conv3DOp: (replace(DIRECT, refusal=_volume_refusal),),
 }

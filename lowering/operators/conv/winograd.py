@@ -17,6 +17,7 @@ place of 9. Rounding errors grow: relative to the largest result they are about 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -58,12 +59,8 @@ from xrelay.lowering.operators.conv.geometry import Convolution, blocks_refusal,
 
 TRANSFORM_CYCLES = 3.5
 """For each component of a vector of channels, in either direction, memory included."""
-
-
 TASKS_PER_THREAD = 2
 """So many tasks let the threads end at nearly the same time, also when one core is slower."""
-
-
 LARGER_IMAGES = 4
 """Where sizes are open, images have up to so many times the tiles of likely ones before they are cut into blocks."""
 NO_TILING = Tiling(1, 1, 1)
@@ -265,13 +262,8 @@ class _Emitter:
         b, most, tiles = self.ctx.b, self.plan.block_tiles, prod(self.plan.grid)
         return most if certainly(tiles % most, 0) else b.smaller(most, b.sub(tiles, first))
 
-    def transform_image(self, n: Index, first: Index, slot: Index) -> None:
-        """All channels of a block of tiles, into a slot."""
-        with self.ctx.b.loop(0, self.count(first)) as t:
-            self.transform_tile(n, first, t, slot)
-
     def transform_tile(self, n: Index, first: Index, t: Index, slot: Index) -> None:
-        """All channels of tile `t` of a block of tiles."""
+        """All channels of tile `t` of a block of tiles, into a slot."""
         b, plan = self.ctx.b, self.plan
         kind, size = plan.kind, plan.outputs + 2
         strides = self.image.format.strides
@@ -395,7 +387,7 @@ class _Emitter:
                     hand_over(i, j, b.load(kept.pointer, where, kind, lanes))
 
 
-def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
+def _emit(ctx: KernelContext, op: Operation, sink: Sink, *, outputs: int) -> None:
     assert isinstance(op, Conv2DOp)
     conv, b = Convolution.of(op), ctx.b
     plan = _Plan.of(conv, outputs, ctx.target, ctx.team.size, ctx.parameters)
@@ -431,7 +423,8 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
         n, block, share = indices
         first, slot = b.mul(block, plan.block_tiles), 0
         if shares == 1:
-            emitter.transform_image(n, first, slot)
+            with b.loop(0, emitter.count(first)) as t:
+                emitter.transform_tile(n, first, t, slot)
         else:
             slot = b.flatten((n, block), (conv.images, plan.tile_blocks))
         for start, count, vectors in panel_parts(conv.out_blocks, tiling.vectors):
@@ -452,9 +445,6 @@ def _in_single_precision(conv: Convolution, target: Target) -> bool:
 
 
 def _implementation(outputs: int) -> Implementation:
-    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-        _emit(ctx, op, sink, outputs)
-
     def refusal(site: Site) -> str | None:
         conv = Convolution.of(site.op)
         return (
@@ -478,15 +468,8 @@ def _implementation(outputs: int) -> Implementation:
         plan = _Plan(Convolution.of(site.op), outputs, site.target)
         return Spacing(plan.halo) if plan.conv.image == plan.kind else NO_SPACING
 
-    return Implementation(
-        f"winograd-{outputs}",
-        emit,
-        20,
-        refusal,
-        cost,
-        spacing,
-        parameters,
-    )
+    emit = partial(_emit, outputs=outputs)
+    return Implementation(f"winograd-{outputs}", emit, 20, refusal, cost, spacing, parameters)
 
 
 WINOGRAD = (_implementation(2), _implementation(4))

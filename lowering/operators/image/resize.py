@@ -25,10 +25,8 @@ from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, highest, lowest, maximum
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.convert import REAL, SINGLE, convert
 from xrelay.lowering.math.interpolation import (
-    REAL,
-    SINGLE,
     Tap,
     blended,
     clamped,
@@ -60,19 +58,17 @@ def each_element(
     ctx.tasks(shape[:-1], row)
 
 
-def _lanes(ctx: KernelContext, kind: Element, channel: int, rank: int) -> int:
+def channel_lanes(ctx: KernelContext, kind: Element, channel: int, rank: int) -> int:
     """A vector of channels where they are neighbours, else one element."""
     return ctx.target.lanes(kind.bytes) if channel == rank - 1 else 1
 
 
 def _constant(b: KernelBuilder, number: float, kind: Element, lanes: int) -> SSAValue:
     """A number, converted to a kind of elements as by a cast."""
-    if not kind.is_float:
-        if kind.is_bool:
-            number = number != 0
-        else:
-            number = 0 if isnan(number) else min(max(number, lowest(kind)), highest(kind))
-            number = trunc(number)
+    if kind.is_bool:
+        number = number != 0
+    elif not kind.is_float:
+        number = 0 if isnan(number) else trunc(min(max(number, lowest(kind)), highest(kind)))
     return b.constant(kind.compute, number, lanes)
 
 
@@ -191,7 +187,7 @@ def _resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     spatial, coordinate = op.axes[2:], _coordinate(ctx, op)
     crops = op.coordinate_transformation_mode.data == CROPPING
     blending = _Blending(ctx, op.data, op.result, op.method.data, spatial)
-    lanes = _lanes(ctx, blending.kind, op.axes[1], len(shape))
+    lanes = channel_lanes(ctx, blending.kind, op.axes[1], len(shape))
 
     def elements(coords: tuple[Index, ...], width: int) -> SSAValue:
         choices: list[list[Tap]] = []
@@ -225,7 +221,7 @@ def _crop_and_resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     method = NEAREST if op.method.data == NEAREST else LINEAR
     blending = _Blending(ctx, op.data, op.result, method, spatial)
     boxes, numbers = ctx.in_memory(op.boxes), ctx.in_memory(op.box_indices)
-    lanes = _lanes(ctx, blending.kind, channel, len(shape))
+    lanes = channel_lanes(ctx, blending.kind, channel, len(shape))
 
     def corner(box: Index, i: int) -> SSAValue:
         loaded = b.load(boxes.pointer, b.add(b.mul(box, 4), i), boxes.element, 1)

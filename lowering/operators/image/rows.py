@@ -42,11 +42,6 @@ LEAST_ROWS = 8
 UNROLLED_COLUMNS = 4
 
 
-def tap_count(method: str) -> int:
-    """How many elements along an axis make one."""
-    return {NEAREST: 1, CUBIC: 4}.get(method, 2)
-
-
 def blending_kind(method: str, source: Element, out: Element) -> Element:
     """What elements are blended in: the nearest ones just move where their type is the result's."""
     return source if method == NEAREST and source == out else blend_kind(source)
@@ -74,6 +69,7 @@ class _Geometry:
     order: tuple[int, ...]
     """The number of each spatial axis among those of the operator; that of the last one is last."""
     taps: int
+    """How many elements along an axis make one."""
 
     @staticmethod
     def of(op: ResizeOp) -> "_Geometry":
@@ -81,7 +77,7 @@ class _Geometry:
         axes, rank = op.axes[2:], len(op.axes)
         order = (*(i for i, a in enumerate(axes) if a != rank - 1), axes.index(rank - 1))
         spatial = tuple(axes[i] for i in order[:-1])
-        taps = tap_count(op.method.data)
+        taps = {NEAREST: 1, CUBIC: 4}.get(op.method.data, 2)
         return _Geometry(shape_of(op.result), shape_of(op.data), spatial, order, taps)
 
     @property
@@ -116,7 +112,7 @@ class RowResizer:
         ctx.barrier()
         planes = [geometry.shape[axis] for axis in geometry.planes]
         if not geometry.spatial:
-            ctx.tasks(planes or (1,), lambda task: self._row(task if planes else (), (), sink))
+            ctx.tasks(planes, lambda task: self._row(task, (), sink))
             return
         first, *others = (geometry.shape[axis] for axis in geometry.spatial)
         wanted, rows = blocks(ENOUGH_BLOCKS, likely(prod(planes))), likely(first)

@@ -20,11 +20,10 @@ from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, multiply
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.convert import REAL, convert
 from xrelay.lowering.math.interpolation import (
     FAR,
     MARGIN,
-    REAL,
     Tap,
     blended,
     clamped,

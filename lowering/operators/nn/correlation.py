@@ -19,6 +19,7 @@ from xrelay.lowering.loops.axis_order import AxisOrder, in_order, sink_in_order
 from xrelay.lowering.loops.windows import COUNT, Window, WindowedImage, prepare_image
 from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
 from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.interpolation import clamped
 
 
 def _correlation(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -70,6 +71,10 @@ def _correlation(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     ctx.vector_tasks(out_shape[:-1], out_shape[-1], lanes, elements)
 
 
+Corner = tuple[SSAValue, SSAValue, tuple[Index, Index]]
+"""A neighbour of a place: whether it exists, its weight, and its coordinates."""
+
+
 class _Samples:
     """Elements of images at fractional places."""
 
@@ -77,23 +82,16 @@ class _Samples:
         self.ctx, self.b, self.images, self.kind = ctx, ctx.b, images, kind
         self.size = images.shape[2:]
 
-    def corners(
-        self, place: Sequence[SSAValue]
-    ) -> list[tuple[SSAValue, SSAValue, tuple[Index, Index]]]:
-        """
-        The four neighbours of a place (row, column): whether each exists, its weight, and its
-        coordinates, which are within the image in any case.
-        """
+    def corners(self, place: Sequence[SSAValue]) -> list[Corner]:
+        """The four neighbours of a place (row, column); all coordinates are within the image."""
         b, kind = self.b, self.kind
         zero, one = b.constant(kind.compute, 0), b.constant(kind.compute, 1)
         inside: SSAValue | None = None
         axes: list[list[tuple[SSAValue, SSAValue, SSAValue]]] = []
         for value, length in zip(place, self.size, strict=True):
             end = b.constant(kind.compute, length)
-            for test in (
-                b.compare_floats(zero, "ole", value),
-                b.compare_floats(value, "olt", end),
-            ):
+            tests = b.compare_floats(zero, "ole", value), b.compare_floats(value, "olt", end)
+            for test in tests:
                 inside = test if inside is None else b.both(inside, test)
             low = b.insert(math.FloorOp(value)).result
             part = subtract(b, value, low, kind)
@@ -101,13 +99,11 @@ class _Samples:
             first = convert(b, low, kind, COUNT)
             second = b.insert(arith.AddiOp(first, b.constant(i64, 1))).result
             exists = b.compare_integers(second, "slt", b.constant(i64, length))
-            clamped = [
-                b.index(b.smaller(b.larger(number, 0), length - 1)) for number in (first, second)
-            ]
+            places = [clamped(b, number, length) for number in (first, second)]
             axes.append(
                 [
-                    (b.constant(i1, 1), subtract(b, one, part, kind), clamped[0]),
-                    (exists, part, clamped[1]),
+                    (b.constant(i1, 1), subtract(b, one, part, kind), places[0]),
+                    (exists, part, places[1]),
                 ]
             )
         assert inside is not None
@@ -121,9 +117,7 @@ class _Samples:
             for there_x, share_x, x in axes[1]
         ]
 
-    def value(
-        self, n: Index, c: Index, corners: Sequence[tuple[SSAValue, SSAValue, tuple[Index, Index]]]
-    ) -> SSAValue:
+    def value(self, n: Index, c: Index, corners: Sequence[Corner]) -> SSAValue:
         """The element of a channel between four neighbours."""
         b, kind = self.b, self.kind
         zero = b.constant(kind.compute, 0)
@@ -203,10 +197,8 @@ class _Deformable:
     def sum_all(self, sink: Sink) -> None:
         """The products of samples and weights; vectors run along positions."""
         b, op, kind, taps = self.b, self.op, self.kind, prod(self.taps)
-        out_shape, finish = (
-            self.out_shape,
-            sink_in_order(b, sink, shape_of(op.result), self.out_order),
-        )
+        out_shape = self.out_shape
+        finish = sink_in_order(b, sink, shape_of(op.result), self.out_order)
         outputs, depth = self.weight.shape[:2]
         length, steps = prod(out_shape[2:]), depth * taps
         out_kind, weight_kind = element_of(op.result), self.weight.element

@@ -314,22 +314,6 @@ def _tile_of_updates(
             sink(place, totals[r * len(vectors) + v])
 
 
-def _emit_by_columns(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    _each_matrix(ctx, op, sink, by_columns=True)
-
-
-def _emit_by_rows(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    _each_matrix(ctx, op, sink, by_columns=False)
-
-
-def _refusal_by_columns(site: Site) -> str | None:
-    return unless(_is_by_columns(site.op), "right operand stored by rows")
-
-
-def _refusal_by_rows(site: Site) -> str | None:
-    return unless(not _is_by_columns(site.op), "right operand stored by columns")
-
-
 def _work(product: Product) -> Work:
     """Of a step: operands are converted to what products are summed in when they are read."""
     kind = wide(product.kind)
@@ -365,37 +349,30 @@ def _cost(site: Site, *, by_columns: bool) -> float:
     return seconds
 
 
-def _cost_by_columns(site: Site) -> float:
-    return _cost(site, by_columns=True)
+def _implementation(name: str, *, by_columns: bool) -> Implementation:
+    """The one for right operands that are stored by columns, or by rows."""
 
+    def refusal(site: Site) -> str | None:
+        stored = "rows" if by_columns else "columns"
+        return unless(_is_by_columns(site.op) == by_columns, f"right operand stored by {stored}")
 
-def _cost_by_rows(site: Site) -> float:
-    return _cost(site, by_columns=False)
+    return Implementation(
+        name,
+        partial(_each_matrix, by_columns=by_columns),
+        20,
+        refusal,
+        partial(_cost, by_columns=by_columns),
+        parameters=partial(_parameters, by_columns=by_columns),
+    )
 
 
 PRODUCT: Strategy = (
     PANELS,
     TILE_REGISTERS,
-    Implementation(
-        "dot-products",
-        _emit_by_columns,
-        20,
-        _refusal_by_columns,
-        _cost_by_columns,
-        parameters=partial(_parameters, by_columns=True),
-    ),
-    Implementation(
-        "row-updates",
-        _emit_by_rows,
-        20,
-        _refusal_by_rows,
-        _cost_by_rows,
-        parameters=partial(_parameters, by_columns=False),
-    ),
+    _implementation("dot-products", by_columns=True),
+    _implementation("row-updates", by_columns=False),
 )
 
-STRATEGIES: dict[type[Operation], Strategy] = {
-    DenseOp: PRODUCT,
-    MatmulOp: PRODUCT,
-    BatchMatmulOp: PRODUCT,
-}
+STRATEGIES: dict[type[Operation], Strategy] = dict.fromkeys(
+    (DenseOp, MatmulOp, BatchMatmulOp), PRODUCT
+)

@@ -35,19 +35,24 @@ from xrelay.lowering.math.elementary import (
 from xrelay.lowering.operators.nn import standardize
 
 
-def _channel(ev: Evaluator, value: SSAValue, axis: int, position: Position) -> Rule:
-    """The elements of a vector that belong to a position of a tensor with it along `axis`."""
+def channel_elements(ev: Evaluator, value: SSAValue, axis: int, position: Position) -> Rule:
+    """
+    The elements of a vector that belong to a position of a tensor with it along `axis`; a scalar
+    where all lanes are known to have the same.
+    """
     b, shape = ev.b, shape_of(value)
     if axis < len(position.outer):
-        scalar = yield Demand((value, 0), at(shape, [position.outer[axis]]))
-        return b.splat(scalar, position.lanes)
+        return (yield Demand((value, 0), at(shape, [position.outer[axis]])))
     if position.in_row:
-        last = axis == len(position.shape) - 1
-        start = position.coords(b)[axis]
-        own = at(shape, [start], position.lanes if last else 1)
-        return b.splat((yield Demand((value, 0), own)), position.lanes)
-    lanes = [position.lane(b, i).coords(b)[axis] for i in range(position.lanes)]
-    return (yield from ev.each_lane((value, 0), [at(shape, [lane]) for lane in lanes]))
+        lanes = position.lanes if axis == len(position.shape) - 1 else 1
+        return (yield Demand((value, 0), at(shape, [position.coords(b)[axis]], lanes)))
+    coords = [position.lane(b, i).coords(b)[axis] for i in range(position.lanes)]
+    return (yield from ev.each_lane((value, 0), [at(shape, [coord]) for coord in coords]))
+
+
+def _channel(ev: Evaluator, value: SSAValue, axis: int, position: Position) -> Rule:
+    """The same for every lane."""
+    return ev.b.splat((yield from channel_elements(ev, value, axis, position)), position.lanes)
 
 
 def _bias_add(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:

@@ -292,9 +292,7 @@ def _standardize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         code.of_columns(reduced)
 
 
-STRATEGIES: dict[type[Operation], Strategy] = {
-    norm.LayerNormOp: (Implementation("two-pass", _standardize),),
-    norm.InstanceNormOp: (Implementation("two-pass", _standardize),),
-    norm.GroupNormOp: (Implementation("two-pass", _standardize),),
-    norm.RmsNormOp: (Implementation("two-pass", _standardize),),
-}
+STRATEGIES: dict[type[Operation], Strategy] = dict.fromkeys(
+    (norm.LayerNormOp, norm.InstanceNormOp, norm.GroupNormOp, norm.RmsNormOp),
+    (Implementation("two-pass", _standardize),),
+)

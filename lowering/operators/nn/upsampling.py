@@ -1,12 +1,12 @@
 """Kernel code of upsampling: places are computed with whole numbers, exactly."""
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.nn.upsampling import Upsampling3DOp, UpsamplingFamilyOp, UpsamplingOp
-from xrelay.lowering.emit.elements import Element, element
+from xrelay.lowering.emit.elements import INDEX, Element, element
 from xrelay.lowering.emit.evaluate import (
     Demand,
     EachLane,
@@ -21,8 +21,6 @@ from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.loops.axis_order import AxisOrder
 from xrelay.lowering.math.arithmetic import add, multiply, subtract
 from xrelay.lowering.math.convert import convert
-
-COUNT = element(i64)
 
 
 def _upsampling(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -79,7 +77,7 @@ def _neighbours(
     numerator = b.larger(b.add(b.mul(place, scale), shift), 0)
     numerator = b.smaller(numerator, (old - 1) * divisor)
     first = b.div(numerator, divisor)
-    rest = convert(b, b.index(b.sub(numerator, b.mul(first, divisor))), COUNT, real)
+    rest = convert(b, b.index(b.sub(numerator, b.mul(first, divisor))), INDEX, real)
     part = b.insert(arith.DivfOp(rest, b.constant(real.compute, divisor))).result
     return first, b.smaller(b.add(first, 1), old - 1), part
 

@@ -21,15 +21,9 @@ from xrelay.lowering.emit.evaluate import (
 from xrelay.lowering.emit.index import lanes_of
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math import elementary as vector_math
+from xrelay.lowering.math.convert import REAL
 from xrelay.lowering.math.lanes import Lanes
-from xrelay.lowering.operators.qnn.parameters import (
-    REAL,
-    SCALE,
-    WIDE,
-    ZERO_POINT,
-    Arithmetic,
-    parameter,
-)
+from xrelay.lowering.operators.qnn.parameters import SCALE, WIDE, ZERO_POINT, Arithmetic, parameter
 
 SCALAR = at((), ())
 BYTE = element(ui8)
@@ -41,8 +35,7 @@ def _absolute(b: KernelBuilder, x: SSAValue) -> SSAValue:
 
 def _hardswish(b: KernelBuilder, x: SSAValue) -> SSAValue:
     v = Lanes.of(b, x)
-    above = b.insert(arith.MaximumfOp(v.add(x, v.number(3.0)), v.number(0.0))).result
-    between = b.insert(arith.MinimumfOp(above, v.number(6.0))).result
+    between = v.at_most(v.at_least(v.add(x, v.number(3.0)), 0.0), 6.0)
     return v.div(v.mul(x, between), v.number(6.0))
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Generator, Sequence
 
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f64
+from xdsl.dialects import math
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.qnn import conversion as qnn
@@ -20,8 +19,8 @@ from xrelay.lowering.emit.evaluate import (
 )
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math.arithmetic import highest, lowest, maximum, minimum
-from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.qnn.parameters import REAL, SCALE, ZERO_POINT, Arithmetic, parameter
+from xrelay.lowering.math.convert import REAL, convert
+from xrelay.lowering.operators.qnn.parameters import SCALE, ZERO_POINT, Arithmetic, parameter
 from xrelay.lowering.operators.tensor.transform import field_shapes, fields_of, join_fields
 
 
@@ -30,10 +29,10 @@ def _requantized(
 ) -> Rule:
     """Elements of a field, given with its scale and zero point, as the output has them."""
     data, input_scale, input_zero_point = fields
-    b, kind, lanes = ev.b, leaf_element(data), position.lanes
+    b, kind, a = ev.b, leaf_element(data), Arithmetic(ev.b, position.lanes)
 
     def real(scalar: SSAValue, of: Element) -> SSAValue:
-        return b.splat(convert(b, scalar, of, REAL), lanes)
+        return b.splat(convert(b, scalar, of, REAL), position.lanes)
 
     scalar = at((), ())
     scale = yield Demand(input_scale, scalar)
@@ -45,14 +44,11 @@ def _requantized(
         b.compare_floats(scale, "oeq", new_scale),
         b.compare_integers(zero_point, "eq", new_zero_point),
     )
-    ratio = b.insert(arith.DivfOp(real(scale, SCALE), real(new_scale, SCALE))).result
-    centered = b.insert(
-        arith.SubfOp(convert(b, raw, kind, REAL), real(zero_point, ZERO_POINT))
-    ).result
-    scaled = b.insert(arith.MulfOp(centered, ratio)).result
-    half_up = b.insert(arith.AddfOp(scaled, b.constant(f64, 0.5, lanes))).result
+    ratio = a.divide_real(real(scale, SCALE), real(new_scale, SCALE))
+    centered = a.subtract_real(convert(b, raw, kind, REAL), real(zero_point, ZERO_POINT))
+    half_up = a.add_real(a.multiply_real(centered, ratio), a.number(0.5, REAL))
     rounded = b.insert(math.FloorOp(half_up)).result
-    moved = b.insert(arith.AddfOp(rounded, real(new_zero_point, ZERO_POINT))).result
+    moved = a.add_real(rounded, real(new_zero_point, ZERO_POINT))
     # Converting to integers clamps.
     return b.select(same, raw, convert(b, moved, REAL, kind))
 
@@ -129,7 +125,7 @@ def _simulated(
 ) -> Generator[Demand, SSAValue, tuple[SSAValue, SSAValue, SSAValue, SSAValue]]:
     """The number of the dtype, elements, scale and zero point, in the type that is computed in."""
     b, kind = ev.b, element_of(op.operands[0])
-    a, (code, scale, zero_point) = Arithmetic(b, position.lanes), op.parameters
+    a, (_, code, scale, zero_point) = Arithmetic(b, position.lanes), op.operands
     number = yield Demand((code, 0), at((), ()))
     x = a.convert((yield Demand((op.operands[0], 0), position)), kind, wide(kind))
     scales = yield from parameter(ev, scale, op.channel_axis, position)

@@ -7,7 +7,7 @@ computed by the same code; LLVM does so once, before the loop, or when it compil
 """
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, f64, i32, i64
+from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.lengths import certainly
@@ -17,13 +17,13 @@ from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, shape_of
 from xrelay.lowering.emit.index import lanes_of
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math.arithmetic import highest, lowest
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.convert import REAL, convert
 from xrelay.lowering.math.lanes import F64, Lanes
+from xrelay.lowering.operators.nn.norm import channel_elements
 
 SCALE = element(f32)
 ZERO_POINT = element(i32)
 WIDE = element(i64)
-REAL = element(f64)
 
 
 def parameter(ev: Evaluator, value: SSAValue, axis: int, position: Position) -> Rule:
@@ -31,16 +31,10 @@ def parameter(ev: Evaluator, value: SSAValue, axis: int, position: Position) -> 
     The elements of a scale or zero point that belong to a position of a tensor with channels along
     `axis`; a scalar where it is the same for all lanes.
     """
-    b, shape = ev.b, shape_of(value)
+    shape = shape_of(value)
     if all(certainly(dim, 1) for dim in shape):
         return (yield Demand((value, 0), at(shape, [0] * len(shape))))
-    if axis < len(position.outer):
-        return (yield Demand((value, 0), at(shape, [position.outer[axis]])))
-    if position.in_row:
-        lanes = position.lanes if axis == len(position.shape) - 1 else 1
-        return (yield Demand((value, 0), at(shape, [position.coords(b)[axis]], lanes)))
-    coords = [position.lane(b, i).coords(b)[axis] for i in range(position.lanes)]
-    return (yield from ev.each_lane((value, 0), [at(shape, [coord]) for coord in coords]))
+    return (yield from channel_elements(ev, value, axis, position))
 
 
 class Arithmetic:

@@ -27,6 +27,7 @@ from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, multiply_add
 from xrelay.lowering.math.convert import convert
+from xrelay.lowering.operators.tensor.indexing import index_value
 
 
 class _Matrix:
@@ -41,26 +42,21 @@ class _Matrix:
         self.height, self.width = (*self.data.shape[1:], 1, 1)[:2]
         self.kind = wide(self.data.element)
 
-    def _number(self, buffer: Buffer, place: Index, most: int) -> Index:
-        """An integer of a tensor as an index from 0 to `most`."""
-        b = self.b
-        raw = b.load(buffer.pointer, place, buffer.element, 1)
-        value = convert(b, raw, buffer.element, INDEX)
-        if not buffer.element.signed:
-            over = b.compare_integers(value, "ugt", b.index(most))
-            return b.select(over, b.index(most), value)
-        return b.smaller(b.larger(value, 0), most)
+    def _number(self, buffer: Buffer, place: Index, length: int) -> Index:
+        """An integer of a tensor as an index below `length`."""
+        raw = self.b.load(buffer.pointer, place, buffer.element, 1)
+        return index_value(self.b, raw, buffer.element, length, "clip")
 
     def limits(self, row: Index) -> tuple[Index, Index]:
         """The elements of a row."""
         return (
-            self._number(self.indptr, row, self.count),
-            self._number(self.indptr, self.b.add(row, 1), self.count),
+            self._number(self.indptr, row, self.count + 1),
+            self._number(self.indptr, self.b.add(row, 1), self.count + 1),
         )
 
     def column(self, element: Index, columns: int) -> Index:
         """The column, of `columns`, that an element (or block) stands in."""
-        return self._number(self.indices, element, columns - 1)
+        return self._number(self.indices, element, columns)
 
     def value(self, element: Index, i: Index, j: Index) -> SSAValue:
         """An element of a block, in the type that is computed in."""
@@ -94,39 +90,24 @@ def _dot(
 
 
 def _product(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, SparseProductOp)
+    """Rows of the sparse matrix times those of the dense tensor along the axis of its channels."""
+    assert isinstance(op, SparseProductOp | SparseConv2DOp)
     b, out_shape = ctx.b, shape_of(op.result)
     dense_value, *operands = op.operands
     matrix = _Matrix(ctx, *operands)
     dense, kind = ctx.in_memory(dense_value), matrix.kind
-    columns = dense.shape[1]
+    axis = op.channel_axis if isinstance(op, SparseConv2DOp) else 1
+    is_transposed = isinstance(op, SparseProductOp) and op.sparse_lhs.value.data
 
     def one(coords: tuple[Index, ...]) -> None:
-        row, other = coords if op.sparse_lhs.value.data else reversed(coords)
+        own = coords[::-1] if is_transposed else coords
 
         def dense_at(k: Index) -> SSAValue:
-            offset = b.add(b.mul(other, columns), k)
-            return convert(b, b.load(dense.pointer, offset, dense.element, 1), dense.element, kind)
-
-        total = _dot(matrix, row, columns, dense_at)
-        sink(at(out_shape, coords), convert(b, total, kind, dense.element))
-
-    ctx.tasks(out_shape, one)
-
-
-def _conv2d(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, SparseConv2DOp)
-    b, out_shape, axis = ctx.b, shape_of(op.result), op.channel_axis
-    matrix = _Matrix(ctx, op.sparse_data, op.sparse_indices, op.sparse_indptr)
-    dense, kind = ctx.in_memory(op.dense_data), matrix.kind
-
-    def one(coords: tuple[Index, ...]) -> None:
-        def dense_at(k: Index) -> SSAValue:
-            place = (*coords[:axis], k, *coords[axis + 1 :])
+            place = (*own[:axis], k, *own[axis + 1 :])
             offset = dense.offset(b, at(dense.shape, place))
             return convert(b, b.load(dense.pointer, offset, dense.element, 1), dense.element, kind)
 
-        total = _dot(matrix, coords[axis], dense.shape[axis], dense_at)
+        total = _dot(matrix, own[axis], dense.shape[axis], dense_at)
         sink(at(out_shape, coords), convert(b, total, kind, dense.element))
 
     ctx.tasks(out_shape, one)
@@ -221,7 +202,7 @@ PRODUCT: Strategy = (Implementation("rows", _product),)
 STRATEGIES: dict[type[Operation], Strategy] = {
     SparseDenseOp: PRODUCT,
     InternalSparseDensePaddedOp: PRODUCT,
-    SparseConv2DOp: (Implementation("rows", _conv2d),),
+    SparseConv2DOp: PRODUCT,
     SparseAddOp: (Implementation("rows", _add),),
     SparseTransposeOp: (Implementation("columns", _transpose),),
 }

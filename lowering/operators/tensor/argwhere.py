@@ -13,7 +13,7 @@ many where few are found, take a comparison.
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerType, i1, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import is_open
@@ -26,11 +26,10 @@ from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.selection import any_lane
+from xrelay.lowering.math.convert import BOOL, convert
+from xrelay.lowering.operators.tensor.selection import any_lane, count_lanes
 
 COUNT = element(i32)
-BOOL = element(i1)
 
 MOST_LANES = 32
 PARTS = 64
@@ -94,7 +93,8 @@ class _Finder:
                 (row,) = state
                 found = self.found(place, lanes)
                 use(place, lanes, found, row)
-                return [b.index(b.add(row, self._number(found, lanes)))]
+                number = b.insert(llvm.ZExtOp(count_lanes(b, found), INDEX.compute)).res
+                return [b.index(b.add(row, number))]
 
             return step
 
@@ -115,15 +115,6 @@ class _Finder:
         for axis, coordinate in enumerate(coords):
             number = convert(b, b.index(coordinate), INDEX, COUNT)
             b.store(self.rows.pointer, b.add(b.mul(row, rank), axis), COUNT, number)
-
-    def _number(self, found: SSAValue, lanes: int) -> SSAValue:
-        """In how many lanes a condition holds."""
-        b = self.b
-        if lanes == 1:
-            return convert(b, found, BOOL, INDEX)
-        bits = IntegerType(lanes)
-        number = b.intrinsic("ctpop", [b.bitcast(found, bits)], bits)
-        return b.insert(llvm.ZExtOp(number, INDEX.compute)).res
 
 
 def _argwhere(ctx: KernelContext, op: Operation, sink: Sink) -> None:

@@ -6,7 +6,6 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.analysis.facts.constants import number_of
-from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.tensor import binary
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, wide
@@ -176,12 +175,9 @@ def _rule(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
 def _power_rule(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
     """An exponent that is known when the kernel is built may be a few products."""
     base, exponent = op.operands
-    kind, owner = element_of(base), exponent.owner
+    kind = element_of(base)
     # The elements of a parameter are not part of the kernel.
-    is_parameter = (exponent, 0) in ev.buffers
-    number = None
-    if isinstance(owner, ConstantOp) and not is_parameter:
-        number = number_of(exponent)
+    number = None if (exponent, 0) in ev.buffers else number_of(exponent)
     if number is None or not kind.is_float:
         return (yield from _rule(ev, op, leaf, position))
     b, computed = ev.b, wide(kind)

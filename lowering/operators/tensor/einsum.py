@@ -24,9 +24,7 @@ def _einsum(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     lengths, computed = equation.lengths(shapes), wide(kind)
     summed = equation.summed
 
-    def one(task: tuple[Index, ...]) -> None:
-        coords = task if out_shape else ()
-
+    def one(coords: tuple[Index, ...]) -> None:
         def step(indices: tuple[Index, ...], state: Sequence[SSAValue]) -> Sequence[SSAValue]:
             place = dict(zip([*equation.output, *summed], [*coords, *indices], strict=True))
             product: SSAValue | None = None
@@ -43,7 +41,7 @@ def _einsum(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         (total,) = b.fold_nest([lengths[label] for label in summed], initial, step)
         sink(at(out_shape, coords), convert(b, total, computed, kind))
 
-    ctx.tasks(out_shape or (1,), one)
+    ctx.tasks(out_shape, one)
 
 
 STRATEGIES: dict[type[Operation], Strategy] = {

@@ -1,8 +1,8 @@
 """Kernel code of the operators that read or write elements at computed indices."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
-from typing import cast
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import i64
@@ -31,6 +31,7 @@ from xrelay.lowering.emit.position import Coords, Position, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, maximum, minimum, multiply
 from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.interpolation import clamped
 from xrelay.lowering.operators.tensor.reorder import saturated_index
 from xrelay.lowering.operators.tensor.transform import field_shapes
 
@@ -206,27 +207,16 @@ def _scatter(
         ctx.vector_tasks(outer, inner, lanes, finish)
 
 
-def _elements(ctx: KernelContext, value: SSAValue) -> Initial:
-    def at_position(position: Position) -> SSAValue:
-        return ctx.ev.get((value, 0), position)
-
-    return at_position
-
-
-def _loaded(b: KernelBuilder, buffer: Buffer, coords: Sequence[Index]) -> SSAValue:
-    return b.load(buffer.pointer, buffer.origin(b, coords), buffer.element, 1)
-
-
 def _change(
     b: KernelBuilder, buffer: Buffer, place: Sequence[Index], value: SSAValue, mode: str
 ) -> None:
-    kind = buffer.element
+    kind, offset = buffer.element, buffer.origin(b, place)
     if mode != "update":
         computed = wide(kind)
-        old = convert(b, _loaded(b, buffer, place), kind, computed)
+        old = convert(b, b.load(buffer.pointer, offset, kind, 1), kind, computed)
         result = COMBINE[mode](b, old, convert(b, value, kind, computed), computed)
         value = convert(b, result, computed, kind)
-    b.store(buffer.pointer, buffer.origin(b, place), kind, value)
+    b.store(buffer.pointer, offset, kind, value)
 
 
 def _scatter_elements(mode: str) -> Strategy:
@@ -241,7 +231,7 @@ def _scatter_elements(mode: str) -> Strategy:
             own = [*coords[:axis], place, *coords[axis + 1 :]]
             return own, inside, ctx.ev.get((op.updates, 0), at(inner, coords))
 
-        initial = _elements(ctx, op.data)
+        initial = partial(ctx.ev.get, (op.data, 0))
         _scatter(ctx, initial, shape, element_of(op.data), inner, place_of, mode, sink)
 
     return (Implementation("loops", emit),)
@@ -264,7 +254,7 @@ def _scatter_nd(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         update = ctx.ev.get((op.updates, 0), at(extents, coords))
         return [*own, *coords[len(places) :]], exists, update
 
-    initial, mode = _elements(ctx, op.data), op.mode.data
+    initial, mode = partial(ctx.ev.get, (op.data, 0)), op.mode.data
     _scatter(ctx, initial, shape, element_of(op.data), extents, place_of, mode, sink)
 
 
@@ -312,7 +302,7 @@ def index_value(
     if not kind.signed:
         over = b.compare_integers(value, "ugt", b.index(length - 1))
         return b.select(over, b.index(length - 1), value)
-    return cast(SSAValue, b.smaller(b.larger(value, 0), length - 1))
+    return clamped(b, value, length)
 
 
 def _take(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:

@@ -7,13 +7,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import certainly, likely, smaller
-from xrelay.dialects.tensor.layout import (
-    IMAGE,
-    Layout,
-    LayoutAxis,
-    LayoutTransformOp,
-    blocked_lanes,
-)
+from xrelay.dialects.tensor.layout import IMAGE, Layout, LayoutTransformOp, blocked_lanes
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import (
     Demand,
@@ -27,6 +21,7 @@ from xrelay.lowering.emit.evaluate import (
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
+from xrelay.lowering.loops.axis_order import AxisOrder
 from xrelay.lowering.loops.transposes import transposed
 
 
@@ -38,8 +33,9 @@ def _layout_transform(ev: Evaluator, op: Operation, _: int, position: Position) 
     straight = keeps_rows(source, target) and target.axes[-1].name not in padded
     if position.lanes > 1 and not (straight and position.in_row):
         return (yield from EachLane(_layout_transform)(ev, op, 0, position))
-    b = ev.b
-    places = _whole_coordinates(ev, target, position.coords(b))
+    b, names = ev.b, "".join(target.names)
+    whole = AxisOrder(names, target).named(b, position.coords(b))
+    places = dict(zip(names, whole, strict=True))
     inside: SSAValue | None = None
     for name, length in padded.items():
         place = places[name]
@@ -47,9 +43,8 @@ def _layout_transform(ev: Evaluator, op: Operation, _: int, position: Position) 
         inside = test if inside is None else b.both(inside, test)
         # What is read in place of padding does not matter, but it must be there.
         places[name] = b.smaller(place, length - 1)
-    coords = [_coordinate(ev, source, axis, places[axis.name]) for axis in source.axes]
-    demand = Demand((op.data, 0), at(shape_of(op.data), coords, position.lanes))
-    value = yield demand
+    coords = AxisOrder(names, source).stated(b, list(places.values()))
+    value = yield Demand((op.data, 0), at(shape_of(op.data), coords, position.lanes))
     if inside is None:
         return value
     zero = b.constant(element_of(op.data).compute, 0, position.lanes)
@@ -72,27 +67,6 @@ def keeps_rows(source: Layout, target: Layout) -> bool:
     if new.block is None:
         return old.block is None and old.name not in target.blocks
     return old.block is None or old.block % new.block == 0
-
-
-def _whole_coordinates(
-    ev: Evaluator, layout: Layout, coords: tuple[Index, ...]
-) -> dict[str, Index]:
-    """The coordinate along each axis before it is split."""
-    result: dict[str, Index] = {}
-    for name in layout.names:
-        place = coords[layout.index(name)]
-        if name in layout.blocks:
-            part = coords[layout.index(name, block=True)]
-            place = ev.b.add(ev.b.mul(place, layout.blocks[name]), part)
-        result[name] = place
-    return result
-
-
-def _coordinate(ev: Evaluator, layout: Layout, axis: LayoutAxis, place: Index) -> Index:
-    """The coordinate on one axis of a layout for one along the axis before it is split."""
-    if axis.block is not None:
-        return ev.b.mod(place, axis.block)
-    return ev.b.div(place, layout.blocks.get(axis.name, 1))
 
 
 # -- tiles of vectors, transposed in registers -------------------------------------------------

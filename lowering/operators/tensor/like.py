@@ -1,6 +1,5 @@
 """Kernel code of the operators that take the dtype or the shape of another tensor."""
 
-from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -17,12 +16,13 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.index import Index
-from xrelay.lowering.emit.position import Coords, Position
+from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor import reduce as reduction
 from xrelay.lowering.operators.tensor.creation import full
 from xrelay.lowering.operators.tensor.reshape import reshape_rule
+from xrelay.lowering.operators.tensor.transform import broadcast_rule
 
 
 def _cast_like(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -31,15 +31,9 @@ def _cast_like(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule
     return convert(ev.b, value, element_of(data), element_of(other))
 
 
-def _broadcast_to_like(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    return (yield from ev.broadcast(op.operands[0], position))
-
-
 def _slice_like(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    def source(coords: Coords) -> Coords:
-        return coords
-
-    return (yield from ev.mapped((op.operands[0], 0), position, source, contiguous=True))
+    data = (op.operands[0], 0)
+    return (yield from ev.mapped(data, position, lambda coords: coords, contiguous=True))
 
 
 def converted_number(number: int, kind: Element) -> int:
@@ -77,7 +71,7 @@ def _collapse_sum(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     data = op.operands[0]
     shape, target = shape_of(data), shape_of(op.result)
     axes = op.summed_axes(shape, target)
-    out_axes: Sequence[int] = range(len(shape) - len(target), len(shape))
+    out_axes = range(len(shape) - len(target), len(shape))
     kind = wide(element_of(data))
     reduction.reduce_axes(ctx, op, axes, reduction.SUM, sink, kind, out_axes=out_axes)
 
@@ -85,7 +79,7 @@ def _collapse_sum(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 RULES: dict[type[Operation], RuleFunction] = {
     like.CastLikeOp: _cast_like,
     like.FullLikeOp: full,
-    like.BroadcastToLikeOp: _broadcast_to_like,
+    like.BroadcastToLikeOp: broadcast_rule,
     like.ReshapeLikeOp: reshape_rule,
     like.SliceLikeOp: _slice_like,
     like.ShapeOfOp: _shape_of,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from math import pi, prod
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IntegerType, f32, f64, i32, i64
+from xdsl.dialects.builtin import IntegerType, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import certainly, is_open
@@ -25,11 +25,9 @@ from xrelay.lowering.emit.position import at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math import trigonometry as vector_math_trigonometry
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.convert import REAL, SINGLE, convert
 from xrelay.lowering.math.lanes import Lanes
 
-REAL = element(f64)
-SINGLE = element(f32)
 WORD = element(random.WORD)
 
 

@@ -183,26 +183,15 @@ def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
         assert isinstance(op, GlobalPool2DOp)
         source, shape = element_of(op.data), shape_of(op.data)
         axes = sorted(op.data_layout.index(name) for name in "HW")
-        if mean:
-            count = max(prod(shape[axis] for axis in axes), 1)
-            reduce_axes(ctx, op, axes, reducer, sink, sum_kind(source), count)
-        else:
-            reduce_axes(ctx, op, axes, reducer, sink, wide(source))
+        kind = sum_kind(source) if mean else wide(source)
+        count = max(prod(shape[axis] for axis in axes), 1) if mean else None
+        reduce_axes(ctx, op, axes, reducer, sink, kind, count)
 
     return (Implementation("loops", emit),)
 
 
-def _emit_arg(*, largest: bool) -> Strategy:
-    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-        assert isinstance(op, reduction.ArgReductionOp)
-        _reduce_to_index(ctx, op, sink, largest=largest)
-
-    return (Implementation("loops", emit),)
-
-
-def _reduce_to_index(
-    ctx: KernelContext, op: reduction.ArgReductionOp, sink: Sink, *, largest: bool
-) -> None:
+def _reduce_to_index(ctx: KernelContext, op: Operation, sink: Sink, *, largest: bool) -> None:
+    assert isinstance(op, reduction.ArgReductionOp)
     b, axes = ctx.b, op.reduced_axes
     shape, out_shape = shape_of(op.data), shape_of(op.result)
     source, last_wins = element_of(op.data), bool(op.select_last_index.value.data)
@@ -270,8 +259,8 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     reduction.VarianceOp: (Implementation("loops", _variance),),
     reduction.AllOp: _emit(ALL),
     reduction.AnyOp: _emit(ANY),
-    reduction.ArgmaxOp: _emit_arg(largest=True),
-    reduction.ArgminOp: _emit_arg(largest=False),
+    reduction.ArgmaxOp: (Implementation("loops", partial(_reduce_to_index, largest=True)),),
+    reduction.ArgminOp: (Implementation("loops", partial(_reduce_to_index, largest=False)),),
     GlobalAvgPool2DOp: _emit_global(SUM, mean=True),
     GlobalMaxPool2DOp: _emit_global(MAXIMUM),
 }

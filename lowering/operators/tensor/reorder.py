@@ -1,12 +1,11 @@
 """Kernel code of the operators whose elements come from other places of one tensor."""
 
-from xdsl.dialects.builtin import f64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.tensor import reorder
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import INDEX, Element, element
+from xrelay.lowering.emit.elements import INDEX, Element
 from xrelay.lowering.emit.evaluate import (
     Demand,
     EachLane,
@@ -21,11 +20,9 @@ from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.convert import REAL, convert
 from xrelay.lowering.operators.tensor.binary import integer_division
 from xrelay.lowering.operators.tensor.unary import nearest
-
-REAL = element(f64)
 
 
 def saturated_index(b: KernelBuilder, value: SSAValue, kind: Element) -> SSAValue:
@@ -75,13 +72,10 @@ def _sequence_mask(ev: Evaluator, op: Operation, _: int, position: Position) -> 
     valid = b.compare_floats(place, "olt", length)
     value = yield Demand((op.data, 0), position)
     kind = element_of(op.data)
-    mask = b.constant(kind.compute, nearest_mask(op.mask_value.value.data, kind))
-    return b.select(valid, value, mask)
-
-
-def nearest_mask(number: float, kind: Element) -> float:
-    """A number rounded to an element type; a bool is true from one half on."""
-    return float(number > 0.5) if kind.is_bool else nearest(number, kind)
+    number = op.mask_value.value.data
+    # A bool is true from one half on.
+    mask = float(number > 0.5) if kind.is_bool else nearest(number, kind)
+    return b.select(valid, value, b.constant(kind.compute, mask))
 
 
 def _meshgrid(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:

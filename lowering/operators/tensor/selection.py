@@ -198,13 +198,10 @@ class Selector:
         self, count: Index, chosen: SSAValue, keys: SSAValue, numbers: SSAValue
     ) -> SSAValue:
         """Writes the chosen candidates behind the first `count`; returns how many there are then."""
-        b, lanes = self.b, lanes_of(keys)
-        if lanes == 1:
-            found = chosen
-        else:
+        b = self.b
+        if lanes_of(keys) > 1:
             keys, numbers = (self._compressed(each, chosen) for each in (keys, numbers))
-            bits = IntegerType(lanes)
-            found = b.intrinsic("ctpop", [b.bitcast(chosen, bits)], bits)
+        found = count_lanes(b, chosen)
         self._store_key(count, keys)
         b.store(self.numbers.pointer, count, NUMBER, numbers)
         more = b.insert(llvm.ZExtOp(found, INDEX.compute)).res
@@ -386,3 +383,11 @@ def any_lane(b: KernelBuilder, condition: SSAValue) -> SSAValue:
         return condition
     bits = IntegerType(lanes)
     return b.compare_integers(b.bitcast(condition, bits), "ne", b.constant(bits, 0))
+
+
+def count_lanes(b: KernelBuilder, condition: SSAValue) -> SSAValue:
+    """In how many lanes a condition holds, as an integer of as many bits as there are lanes."""
+    if (lanes := lanes_of(condition)) == 1:
+        return condition
+    bits = IntegerType(lanes)
+    return b.intrinsic("ctpop", [b.bitcast(condition, bits)], bits)

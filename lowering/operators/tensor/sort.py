@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 
-from xdsl.dialects.builtin import TupleType, i1, i32
+from xdsl.dialects.builtin import TupleType, i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import larger, likely, may_exceed
@@ -20,7 +20,7 @@ from xrelay.lowering.emit.position import Coords, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.math.arithmetic import add, multiply
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.convert import BOOL, convert
 from xrelay.lowering.operators.tensor.argsort import (
     Sorter,
     bit_length,
@@ -40,8 +40,6 @@ from xrelay.lowering.operators.tensor.selection import (
 )
 
 I32 = element(i32)
-BOOL = element(i1)
-
 
 Arrange = Callable[[KeyAt], Callable[[Index], SSAValue]]
 """Emits what brings a row with some keys in order; the result gives the number of the element that
@@ -87,9 +85,7 @@ def _ordered_rows(
     outer = [dim for d, dim in enumerate(shape) if d != axis]
     key = order_key if op.is_ascend.value.data else descending_key
 
-    def row(task: Coords) -> None:
-        coords = task if outer else ()
-
+    def row(coords: Coords) -> None:
         def full(i: Index) -> Coords:
             return (*coords[:axis], i, *coords[axis:])
 
@@ -101,7 +97,7 @@ def _ordered_rows(
             number = number_at(i)
             use(full(i), number, value_at(number))
 
-    ctx.tasks(outer or (1,), row)
+    ctx.tasks(outer, row)
 
 
 def _sort(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -119,8 +115,7 @@ def _sort(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
 def _wanted(op: sort.TopkOp) -> int:
     """How many elements of each row the result has."""
-    field = (op.result, 0)
-    return leaf_shape(field)[op.normalized_axis]
+    return leaf_shape((op.result, 0))[op.normalized_axis]
 
 
 def _topk(
@@ -190,8 +185,7 @@ def _searchsorted(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     kind, out = element_of(op.values), element_of(op.result)
     length, relation = sequence[-1], "le" if op.right.value.data else "lt"
 
-    def search(task: Coords) -> None:
-        coords = task if shape else ()
+    def search(coords: Coords) -> None:
         wanted = order_key(b, ctx.ev.get((op.values, 0), at(shape, coords)), kind)
         row = coords[:-1] if len(sequence) > 1 else ()
 
@@ -210,7 +204,7 @@ def _searchsorted(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         low = b.fold(0, bit_length(b, length), 1, [b.index(0), b.index(length)], halve)[0]
         sink(at(shape, coords), convert(b, low, INDEX, out))
 
-    ctx.tasks(shape or (1,), search)
+    ctx.tasks(shape, search)
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.tensor import transcendental
 from xrelay.lowering.emit.builder import KernelBuilder
-from xrelay.lowering.emit.elements import element, wide
+from xrelay.lowering.emit.elements import wide
 from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math import inverse as vector_math_inverse
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.convert import REAL, convert
 
 CODE: dict[type[Operation], Callable[[KernelBuilder, SSAValue], SSAValue]] = {
     transcendental.AcosOp: vector_math_inverse.acos,
@@ -33,8 +32,6 @@ CODE: dict[type[Operation], Callable[[KernelBuilder, SSAValue], SSAValue]] = {
 
 IN_F32 = (transcendental.FastErfOp, transcendental.FastExpOp, transcendental.FastTanhOp)
 """Functions that have code for f32; others compute in f64."""
-
-REAL = element(f64)
 
 
 def _rule(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:

@@ -41,8 +41,8 @@ def _transpose(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule
     return (yield from ev.mapped((op.data, 0), position, source, contiguous=stays))
 
 
-def _broadcast_to(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    yield from ()
+def broadcast_rule(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    """The elements of the first operand that broadcasting puts at a position."""
     return (yield from ev.broadcast(op.operands[0], position))
 
 
@@ -213,7 +213,7 @@ def breaks_rows(op: Operation) -> bool:
 
 RULES: dict[type[Operation], RuleFunction] = {
     transform.TransposeOp: _transpose,
-    transform.BroadcastToOp: _broadcast_to,
+    transform.BroadcastToOp: broadcast_rule,
     transform.TileOp: _tile,
     transform.RepeatOp: _repeat,
     transform.StridedSliceOp: _strided_slice,

@@ -36,6 +36,7 @@ from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.micro_kernel import LINE_BYTES
 from xrelay.lowering.loops.transposes import transposed
 from xrelay.lowering.operators.tensor.layout import all_fit, each_element, otherwise_each_element
 
@@ -48,7 +49,6 @@ LARGEST_TILE = 16
 NARROW_BYTES = 16
 """The width of vectors of elements of less than four bytes, which wider registers only shuffle in
 two steps."""
-LINE_BYTES = 64
 
 ELEMENT_CYCLES = 2.0
 """To load and store one element, whose neighbours come from other lines."""
@@ -69,8 +69,9 @@ class _Axes:
     """Along these axes of the operand, the last ones of the result, they are written."""
 
     @staticmethod
-    def of(op: TransposeOp) -> "_Axes | None":
+    def find(op: Operation) -> "_Axes | None":
         """The axes; None when neighbours in a row of the operand stay neighbours."""
+        assert isinstance(op, TransposeOp)
         shape = shape_of(op.data)
         permutation = tuple(op.permutation)
         longer = [axis for axis, length in enumerate(shape) if not certainly(length, 1)]
@@ -84,6 +85,13 @@ class _Axes:
             return None
         read = next(run for run in runs if longer[-1] in run)
         return _Axes(shape, permutation, tuple(read), tuple(runs[-1]))
+
+    @staticmethod
+    def of(op: Operation) -> "_Axes":
+        """Those of a transpose that is not refused."""
+        axes = _Axes.find(op)
+        assert axes is not None
+        return axes
 
     def lengths(self, axes: Sequence[int]) -> tuple[int, ...]:
         """The lengths of axes of the operand."""
@@ -130,12 +138,11 @@ def _halved(most: int, length: int) -> int:
 
 def moves_last_axis(op: Operation) -> bool:
     """Whether an operator is a transpose that puts another axis last."""
-    return isinstance(op, TransposeOp) and _Axes.of(op) is not None
+    return isinstance(op, TransposeOp) and _Axes.find(op) is not None
 
 
 def _refusal(site: Site) -> str | None:
-    assert isinstance(site.op, TransposeOp)
-    axes, kind = _Axes.of(site.op), element_of(site.op.data)
+    axes, kind = _Axes.find(site.op), element_of(site.op.operands[0])
     if axes is None:
         return "rows stay rows"
     if kind.is_bool:
@@ -148,10 +155,8 @@ def _elements_cost(site: Site) -> float:
 
 
 def _tiles_cost(site: Site) -> float:
-    assert isinstance(site.op, TransposeOp)
     axes = _Axes.of(site.op)
-    assert axes is not None
-    size = axes.tile(site.target, element_of(site.op.data))
+    size = axes.tile(site.target, element_of(site.op.operands[0]))
     vectors = prod(axes.shape) / size
     return vectors * (1 + log2(size)) * VECTOR_CYCLES * site.target.cycle_seconds
 
@@ -167,9 +172,10 @@ def _is_read_where_it_lies(value: SSAValue) -> bool:
 class _Transposition:
     """What the code of a transpose is made of."""
 
-    def __init__(self, ctx: KernelContext, op: TransposeOp, axes: _Axes, size: int, sink: Sink):
+    def __init__(self, ctx: KernelContext, op: Operation, axes: _Axes, size: int, sink: Sink):
         self.ctx, self.b, self.op, self.axes, self.sink = ctx, ctx.b, op, axes, sink
-        self.kind = element_of(op.data)
+        self.data = op.operands[0]
+        self.kind = element_of(self.data)
         self.size = size
 
     def first(self, number: Index, length: int) -> Index:
@@ -215,12 +221,13 @@ class _Transposition:
 class _Tiles(_Transposition):
     """The code of square tiles."""
 
-    def __init__(self, ctx: KernelContext, op: TransposeOp, axes: _Axes, sink: Sink):
-        super().__init__(ctx, op, axes, axes.tile(ctx.target, element_of(op.data)), sink)
+    def __init__(self, ctx: KernelContext, op: Operation, sink: Sink):
+        axes = _Axes.of(op)
+        super().__init__(ctx, op, axes, axes.tile(ctx.target, element_of(op.operands[0])), sink)
         rows = row_major((self.size, self.size))
-        known = (op.data, 0) in ctx.ev.buffers
+        known = (self.data, 0) in ctx.ev.buffers
         # Code of several operators is repeated in a loop, not written out for every row.
-        direct = known or _is_read_where_it_lies(op.data)
+        direct = known or _is_read_where_it_lies(self.data)
         self.before = None if direct else ctx.private_scratch(self.kind, rows)
         self.after = ctx.private_scratch(self.kind, rows) if ctx.heavy_epilogue else None
 
@@ -267,12 +274,12 @@ class _Tiles(_Transposition):
     def read(self, others: dict[int, Index], row: Index, column: Index) -> list[SSAValue]:
         """A vector along the axes that are read for every element along those that are written."""
         b, axes, size = self.b, self.axes, self.size
-        leaf = (self.op.data, 0)
         every = range(len(axes.shape))
 
         def vector(i: Index) -> SSAValue:
             known = {**others, **self.coordinates(axes.written, row, i)}
-            return self.ctx.ev.get(leaf, self.position(every, axes.read, known, column))
+            position = self.position(every, axes.read, known, column)
+            return self.ctx.ev.get((self.data, 0), position)
 
         before = self.before
         if before is None:
@@ -308,17 +315,15 @@ class _Tiles(_Transposition):
 
 def _tiles(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     """Square tiles, transposed in registers."""
-    assert isinstance(op, TransposeOp)
-    axes = _Axes.of(op)
-    assert axes is not None
-    _Tiles(ctx, op, axes, sink).emit()
+    _Tiles(ctx, op, sink).emit()
 
 
 class _Stripes(_Transposition):
     """The code of interleaved vectors."""
 
-    def __init__(self, ctx: KernelContext, op: TransposeOp, axes: _Axes, sink: Sink, *, back: bool):
-        size = axes.stripe(ctx.target, element_of(op.data), back=back)
+    def __init__(self, ctx: KernelContext, op: Operation, sink: Sink, *, back: bool):
+        axes = _Axes.of(op)
+        size = axes.stripe(ctx.target, element_of(op.operands[0]), back=back)
         super().__init__(ctx, op, axes, size, sink)
         self.count, self.back = axes.interleaved(back=back), back
         self.few, self.many = (axes.read, axes.written) if back else (axes.written, axes.read)
@@ -355,7 +360,7 @@ class _Stripes(_Transposition):
                 replace(self.position(together_in, row, others, start), in_one_row=False)
             )
         come, go = (together, apart) if self.back else (apart, together)
-        vectors = self.as_bits([self.ctx.ev.get((self.op.data, 0), each) for each in come])
+        vectors = self.as_bits([self.ctx.ev.get((self.data, 0), each) for each in come])
         results = [self.picked(vectors, i) for i in range(count)]
         for position, vector in zip(go, self.as_elements(results), strict=True):
             self.sink(position, vector)
@@ -379,8 +384,7 @@ class _Stripes(_Transposition):
 
 
 def _stripes_refusal(site: Site, *, back: bool) -> str | None:
-    assert isinstance(site.op, TransposeOp)
-    axes, kind = _Axes.of(site.op), element_of(site.op.data)
+    axes, kind = _Axes.find(site.op), element_of(site.op.operands[0])
     if axes is None:
         return "rows stay rows"
     if axes.interleaved(back=back) == 0:
@@ -392,20 +396,15 @@ def _stripes_refusal(site: Site, *, back: bool) -> str | None:
 
 
 def _stripes_cost(site: Site, *, back: bool) -> float:
-    assert isinstance(site.op, TransposeOp)
     axes = _Axes.of(site.op)
-    assert axes is not None
-    size = axes.stripe(site.target, element_of(site.op.data), back=back)
+    size = axes.stripe(site.target, element_of(site.op.operands[0]), back=back)
     vectors = prod(axes.shape) / size
     return vectors * axes.interleaved(back=back) * VECTOR_CYCLES * site.target.cycle_seconds
 
 
 def _stripes(name: str, *, back: bool) -> Implementation:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-        assert isinstance(op, TransposeOp)
-        axes = _Axes.of(op)
-        assert axes is not None
-        _Stripes(ctx, op, axes, sink, back=back).emit()
+        _Stripes(ctx, op, sink, back=back).emit()
 
     refusal, cost = partial(_stripes_refusal, back=back), partial(_stripes_cost, back=back)
     return Implementation(name, emit, refusal=refusal, cost=cost)

@@ -17,8 +17,8 @@ from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math.arithmetic import maximum, minimum
-from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.interpolation import REAL, real
+from xrelay.lowering.math.convert import REAL, convert
+from xrelay.lowering.math.interpolation import real
 from xrelay.lowering.math.lanes import Lanes
 from xrelay.lowering.operators.tensor.argsort import Sorter, score_key
 from xrelay.lowering.operators.vision.nms import narrowed
@@ -158,16 +158,13 @@ class _Proposals:
             for k, anchor in enumerate(self.anchors):
                 corners = [v.add(v.number(anchor[i]), shifts[i % 2]) for i in range(4)]
                 delta = [self.load(self.moves, image, 4 * k + i, *coords) for i in range(4)]
+                # From 0 to the limits; 0 where these are negative.
                 cut = [
-                    _cut(b, corner, limits[i % 2])
+                    v.at_least(v.at_most(corner, limits[i % 2]), 0.0)
                     for i, corner in enumerate(self._moved(v, corners, delta))
                 ]
-                small: SSAValue | None = None
-                for i in (0, 1):
-                    size = v.add(v.sub(cut[2 + i], cut[i]), v.number(1.0))
-                    less = b.compare_floats(size, "olt", least)
-                    small = less if small is None else b.either(small, less)
-                assert small is not None
+                sizes = (v.add(v.sub(cut[2 + i], cut[i]), v.number(1.0)) for i in (0, 1))
+                small = b.either(*(b.compare_floats(size, "olt", least) for size in sizes))
                 box = b.add(first, k)
                 for i, corner in enumerate(cut):
                     larger = (v.sub if i < 2 else v.add)(corner, grown)
@@ -229,12 +226,6 @@ class _Proposals:
         return b.fold(0, self.candidates, 1, [b.index(0)], step)[0]
 
 
-def _cut(b: KernelBuilder, x: SSAValue, limit: SSAValue) -> SSAValue:
-    """The nearest number from 0 to a limit; 0 if that is negative."""
-    below = b.insert(arith.MinimumfOp(x, limit)).result
-    return b.insert(arith.MaximumfOp(below, b.constant(f64, 0.0))).result
-
-
 def _common_part(
     b: KernelBuilder, one: Sequence[SSAValue], other: Sequence[SSAValue], kind: Element
 ) -> SSAValue:
@@ -242,28 +233,18 @@ def _common_part(
     v = Lanes.of(b, one[0])
     unit, zero = v.number(1.0), v.number(0.0)
 
-    def area(box: Sequence[SSAValue]) -> SSAValue:
-        return v.mul(
-            v.add(v.sub(box[2], box[0]), unit),
-            v.add(v.sub(box[3], box[1]), unit),
-        )
+    def length(low: SSAValue, high: SSAValue) -> SSAValue:
+        return v.add(v.sub(high, low), unit)
 
-    width, height = (
-        maximum(
-            b,
-            v.add(
-                v.sub(
-                    minimum(b, one[2 + i], other[2 + i], kind),
-                    maximum(b, one[i], other[i], kind),
-                ),
-                unit,
-            ),
-            zero,
-            kind,
-        )
-        for i in (0, 1)
-    )
-    common = v.mul(width, height)
+    def area(box: Sequence[SSAValue]) -> SSAValue:
+        return v.mul(length(box[0], box[2]), length(box[1], box[3]))
+
+    def shared_length(i: int) -> SSAValue:
+        high = minimum(b, one[2 + i], other[2 + i], kind)
+        low = maximum(b, one[i], other[i], kind)
+        return maximum(b, length(low, high), zero, kind)
+
+    common = v.mul(shared_length(0), shared_length(1))
     return v.div(common, v.sub(v.add(area(one), area(other)), common))
 
 

@@ -5,7 +5,6 @@ what is done with the boxes of one is sequential.
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
@@ -21,6 +20,7 @@ from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import maximum, minimum
 from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.lanes import Lanes
 from xrelay.lowering.operators.tensor.argsort import Sorter, score_key
 
 COUNT = element(i32)
@@ -47,27 +47,19 @@ def corners(b: KernelBuilder, numbers: Sequence[SSAValue], kind: Element) -> Cor
 
 def overlap(b: KernelBuilder, one: Corners, other: Corners, kind: Element) -> SSAValue:
     """The part of the area of two boxes together that they have in common."""
+    v = Lanes.of(b, one[0])
+    zero = v.number(0.0)
 
-    def less(x: SSAValue, y: SSAValue) -> SSAValue:
-        return b.insert(arith.SubfOp(x, y)).result
+    def shared_length(i: int) -> SSAValue:
+        high = minimum(b, one[2 + i], other[2 + i], kind)
+        low = maximum(b, one[i], other[i], kind)
+        return maximum(b, zero, v.sub(high, low), kind)
 
-    def times(x: SSAValue, y: SSAValue) -> SSAValue:
-        return b.insert(arith.MulfOp(x, y)).result
-
-    zero = b.constant(kind.compute, 0.0)
-    width, height = (
-        maximum(
-            b,
-            zero,
-            less(minimum(b, one[2 + i], other[2 + i], kind), maximum(b, one[i], other[i], kind)),
-            kind,
-        )
-        for i in (0, 1)
-    )
-    common = times(height, width)
-    first, second = (times(less(box[2], box[0]), less(box[3], box[1])) for box in (one, other))
-    both = less(b.insert(arith.AddfOp(first, second)).result, common)
-    part = b.insert(arith.DivfOp(common, both)).result
+    width, height = shared_length(0), shared_length(1)
+    common = v.mul(height, width)
+    first, second = (v.mul(v.sub(box[2], box[0]), v.sub(box[3], box[1])) for box in (one, other))
+    both = v.sub(v.add(first, second), common)
+    part = v.div(common, both)
     return b.select(b.compare_floats(both, "ole", zero), zero, part)
 
 

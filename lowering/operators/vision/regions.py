@@ -25,9 +25,8 @@ from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import lowest, maximum
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.convert import REAL, convert
 from xrelay.lowering.math.interpolation import (
-    REAL,
     Tap,
     blended,
     clamped,
@@ -38,7 +37,7 @@ from xrelay.lowering.math.interpolation import (
     taps,
 )
 from xrelay.lowering.math.lanes import Lanes
-from xrelay.lowering.operators.image.resize import each_element
+from xrelay.lowering.operators.image.resize import channel_lanes, each_element
 from xrelay.lowering.operators.qnn.parameters import Arithmetic
 from xrelay.lowering.operators.vision.boxes import multibox_prior, multibox_transform_loc, proposal
 
@@ -70,11 +69,6 @@ class _Region:
             [b.insert(arith.MulfOp(load(i - axis), scale)).result for i in (2, 4)]
             for axis in (0, 1)
         ]
-
-
-def _channel_lanes(ctx: KernelContext, op: regions.RegionOp, kind: Element) -> int:
-    """How many channels are computed at once."""
-    return ctx.target.lanes(kind.bytes) if op.axes[1] == 3 else 1
 
 
 @dataclass(frozen=True)
@@ -127,9 +121,9 @@ def _roi_align(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, regions.RoiAlignOp)
     b, source = ctx.b, element_of(op.data)
     kind = wide(source)
-    shape, lanes = shape_of(op.result), _channel_lanes(ctx, op, kind)
+    shape, (batch, channel, *spatial) = shape_of(op.result), op.axes
+    lanes = channel_lanes(ctx, kind, channel, len(shape))
     data, rois = ctx.in_memory(op.data), ctx.in_memory(op.rois)
-    batch, _, *spatial = op.axes
     means = op.mode.data == "avg"
 
     def elements(coords: tuple[Index, ...], width: int) -> SSAValue:
@@ -173,9 +167,9 @@ def _roi_pool(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, regions.RoiPoolOp)
     b, source = ctx.b, element_of(op.data)
     kind = wide(source)
-    shape, lanes = shape_of(op.result), _channel_lanes(ctx, op, kind)
+    shape, (batch, channel, *spatial) = shape_of(op.result), op.axes
+    lanes = channel_lanes(ctx, kind, channel, len(shape))
     data, rois = ctx.in_memory(op.data), ctx.in_memory(op.rois)
-    batch, _, *spatial = op.axes
     a = Arithmetic(b, 1)
 
     def elements(coords: tuple[Index, ...], width: int) -> SSAValue:

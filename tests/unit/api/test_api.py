@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, get_origin
 
 import numpy as np
 import onnx
@@ -311,8 +311,10 @@ class Test_Passes:
         annotated = {
             option
             for base in cls.__mro__
-            for option in inspect.get_annotations(base)
-            if base is not ModulePass and not option.startswith("_")
+            for option, annotation in inspect.get_annotations(base).items()
+            if base is not ModulePass
+            and not option.startswith("_")
+            and get_origin(annotation) is not ClassVar
         }
         options = fields(cls)
         assert annotated - {"name"} == {option.name for option in options} - {"name"}

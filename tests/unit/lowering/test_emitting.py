@@ -35,7 +35,8 @@ from xrelay.dialects.tensor.indexing import StridedSetOp
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.interpreters.constants import constant_op
-from xrelay.lowering.emit.builder import POINTER, KernelBuilder
+from xrelay.lowering.emit.attributes import POINTER
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext, Team
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf

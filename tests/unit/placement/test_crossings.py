@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from placed import graph_of, program
+from placed import counts, graph_of, program
 
 from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import Backend, BackendError
@@ -110,7 +110,7 @@ def names_in(job: CrossingJob) -> tuple[str, str]:
 
 def crossings(folder: Path, executor: Executor) -> Crossings:
     engines = {name: Engine(name, "1", Named(name)) for name in ("fast", OWN)}
-    return Crossings(Database(folder / "costs.sqlite"), engines, HERE, executor)
+    return Crossings(Database(folder / "costs.sqlite"), engines, HERE, executor=executor)
 
 
 TABLE: dict[tuple[str, str], tuple[float, float] | None] = {
@@ -150,7 +150,7 @@ def test_borders_have_a_budget(tmp_path: Path) -> None:
         "measure borders: 1 of 2",
         "measure borders: 2 of 2",
     ]
-    assert found.database.counts() == {"measurements": 0, "failures": 0}
+    assert counts(found.database) == {"measurements": 0, "failures": 0}
 
 
 def test_lines_of_all_pairs(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.partition.compilers import Support, Yes
 from xrelay.interpreters.relay import interpret
-from xrelay.placement.apply_placement import apply_plan
 from xrelay.placement.confirmation import confirm, upper_limit
 from xrelay.placement.costs.borders import AT_HOST, BorderTable, Line, Place
 from xrelay.placement.costs.cost import UNKNOWN, Cost, Estimator, FunctionCosts
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.explain import explanation, explanation_data, explanation_text
 from xrelay.placement.graph.dataflow import Graph
+from xrelay.placement.graph.rewriting import rewrite
 from xrelay.placement.pins import parse_pins
 from xrelay.placement.placing import METHODS, Placement, Request, place, restricted
 from xrelay.placement.plan_file import EngineFacts, plan_data, plan_of_data
@@ -264,7 +264,7 @@ def test_joined_regions_never_need_each_other() -> None:
     module = program(text)
     copy = graph_of(module)
     plan = plan_of_data(plan_data(found, MACHINE, {n: EngineFacts("1") for n in rules}), copy)
-    apply_plan(module, copy, plan)
+    rewrite(module, copy, plan.parts, plan.binds)
     np.testing.assert_array_equal(interpret(module, [X])[0], interpret(program(text), [X])[0])
 
 

@@ -20,7 +20,7 @@ from xrelay.interpreters.constants import constant_op
 from xrelay.lowering.emit.strategy import Basis
 from xrelay.options import CompileOptions
 from xrelay.runtime.signature import OpenTensor, TensorSpec
-from xrelay.tools import passes, reduction
+from xrelay.tools import passes, reduction, tables
 from xrelay.tools.errors import CommandFailed
 from xrelay.tools.explain.strategies import why_not
 from xrelay.tools.explain.types import type_uses
@@ -159,7 +159,7 @@ def test_passes_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         PassRow("b", "does that", "", (), (), {}),
     ]
     monkeypatch.setattr(passes, "pass_rows", lambda: rows)
-    monkeypatch.setattr(passes, "table_console", lambda: terminal)
+    monkeypatch.setattr(tables, "table_console", lambda: terminal)
     args: Any = SimpleNamespace(names=[], markdown=False)
     assert show_passes(args) == 0
     lines = terminal.export_text().splitlines()

@@ -13,13 +13,13 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.tensor.unary import ExpOp, LogOp, NegativeOp
 from xrelay.transforms.legalize import legalize, qnn_legalize
-from xrelay.transforms.rules.legalize.tables import LegalRule, TargetTables
-from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.transforms.rules.legalize.tables import TargetTables
+from xrelay.transforms.rules.rewriting import Emitter, Rule
 
 PASSES = {"legalize": legalize.TARGETS, "qnn-legalize": qnn_legalize.TARGETS}
 
 
-def run(name: str, rule: LegalRule) -> ModuleOp:
+def run(name: str, rule: Rule) -> ModuleOp:
     """exp(log(x)) after a pass for a target whose table has this rule for exp."""
     g = GuardGraph()
     g.returns(g.op(ExpOp(g.op(LogOp(g.x(2))))))

@@ -67,9 +67,7 @@ class JoiningCombiner(Combiner, ABC):
             new.properties[self.units] = integer(sum(self.widths(branches)))
         return emit(new)
 
-    def parts(
-        self, emit: Emitter, value: SSAValue, tails: Sequence[RelayOp], branches: Sequence[RelayOp]
-    ) -> list[SSAValue]:
+    def parts(self, emit: Emitter, value: SSAValue, branches: Sequence[RelayOp]) -> list[SSAValue]:
         axis = self.output_axis % len(shape_of(value))
         found: list[SSAValue] = []
         begin = 0

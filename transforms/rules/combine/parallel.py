@@ -86,9 +86,7 @@ class Combiner(ABC):
         """The shape of what stands for results of which the first has some shape."""
 
     @abstractmethod
-    def parts(
-        self, emit: Emitter, value: SSAValue, tails: Sequence[RelayOp], branches: Sequence[RelayOp]
-    ) -> list[SSAValue]:
+    def parts(self, emit: Emitter, value: SSAValue, branches: Sequence[RelayOp]) -> list[SSAValue]:
         """What each branch gives, of the result of all."""
 
     def combine(self, module: ModuleOp) -> None:
@@ -140,7 +138,7 @@ class Combiner(ABC):
             value = emit(self.widened(layer.ops[0], operands, branches))
             emit.located(*layer.ops)
             tails = layer.ops
-        parts = self.parts(emit, value, tails, branches)
+        parts = self.parts(emit, value, branches)
         hoist.insert(emit.located(*tails))
         for tail, part in zip(tails, parts, strict=True):
             part.name_hint = tail.results[0].name_hint

@@ -58,9 +58,7 @@ class StackingCombiner(Combiner, ABC):
         rank = len(shape_of(tails[0].results[0]))
         return stacked(emit, [_of_rank(emit, other, rank) for other in layer.others])
 
-    def parts(
-        self, emit: Emitter, value: SSAValue, tails: Sequence[RelayOp], branches: Sequence[RelayOp]
-    ) -> list[SSAValue]:
+    def parts(self, emit: Emitter, value: SSAValue, branches: Sequence[RelayOp]) -> list[SSAValue]:
         split = emit(SplitOp(value, len(branches)))
         items = [emit(TupleGetItemOp(split, number)) for number in range(len(branches))]
         return [emit(SqueezeOp(item, [0])) for item in items]

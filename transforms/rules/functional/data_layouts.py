@@ -145,9 +145,8 @@ class DataLayouts:
             others[name] += type_ not in stated
             if others[name] > MOST_INSTANCES:
                 raise PassFailedException(f"data type @{name} holds itself at ever larger types")
-            found = self.fields[type_] = self._fields(type_)
-            inside = types_inside(each for fields in found.values() for each in fields)
-            pending.extend(each for each in inside if isinstance(each, AdtType))
+            self.fields[type_] = self._fields(type_)
+            pending.extend(self._held(type_))
 
     def _fields(self, type_: AdtType) -> dict[str, list[Attribute]]:
         definition = self.definitions.get(type_.definition.string_value())
@@ -197,14 +196,12 @@ class DataLayouts:
     def _add(self, layout: Layout, types: Sequence[AdtType]) -> None:
         """Gives types a layout."""
         self.layouts.update(dict.fromkeys(types, layout))
-        kinds = 0
         for type_ in types:
             for name, fields in self.fields[type_].items():
                 placing = _Placing(self, layout, f"{type_}: {name}")
                 places = tuple(map(placing.place, fields))
-                made = Constructor(kinds, places, placing.children)
+                made = Constructor(len(layout.constructors), places, placing.children)
                 layout.constructors[type_, name] = made
-                kinds += 1
 
 
 @dataclass

@@ -7,13 +7,13 @@ Source: Relay's `gradient.rly`.
 from functools import cache
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp, StringAttr
-from xdsl.dialects.func import Func
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func, FuncOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.symbols import Symbols
+from xrelay.dialects.core.adt import TypeDefOp
 from xrelay.dialects.relay import Relay
 
 CELL, RAW, ONE, ZERO = "GradCell", "Raw", "One", "Zero"
@@ -124,7 +124,8 @@ def add_cells(module: ModuleOp, unsafe: bool) -> None:
     """
     symbols = Symbols()
     for op in _cells().body.ops:
-        name = _symbol(op)
+        assert isinstance(op, FuncOp | TypeDefOp)
+        name = op.sym_name.data
         if unsafe and name == SCALED:
             continue
         found = symbols.lookup(module, name)
@@ -143,10 +144,3 @@ def _cells() -> ModuleOp:
     for dialect in (Builtin, Func, Relay):
         context.load_dialect(dialect)
     return Parser(context, PROGRAM).parse_module()
-
-
-def _symbol(op: Operation) -> str:
-    """The name that an operation defines."""
-    name = op.properties["sym_name"]
-    assert isinstance(name, StringAttr)
-    return name.data

@@ -26,12 +26,12 @@ from xrelay.dialects.core.functional import (
     GlobalVarOp,
     LetOp,
     replace_type_vars,
+    values_from_outside,
 )
 from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.constants import constant_op, known_array
-from xrelay.interpreters.core.functional import values_from_outside
 from xrelay.transforms.rules.called_bodies import keeps_function
 from xrelay.transforms.rules.evaluating import Evaluator
 from xrelay.transforms.rules.functional.atoms import ATOMS, settle_atoms
@@ -131,8 +131,7 @@ class PartialEvaluation:
         forced = types is None
         if not forced and self.left <= 0 or not self.circles.enter(source, args, forced=forced):
             return None
-        burnt = self.fuel.use(source, args, forced=forced)
-        if burnt is None:
+        if not self.fuel.enter(source, args, forced=forced):
             self.circles.leave(source)
             return None
         self.left -= 1
@@ -148,7 +147,7 @@ class PartialEvaluation:
         for param, arg in zip(params, args, strict=True):
             scope[param] = arg
         results = yield self._block(source.body.block, scope, out)
-        burnt.give_back()
+        self.fuel.leave(source)
         self.circles.leave(source)
         return results
 

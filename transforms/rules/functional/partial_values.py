@@ -147,7 +147,7 @@ class Store:
         return None
 
 
-Amount: TypeAlias = Sequence[tuple[int, int]]
+Amount: TypeAlias = list[tuple[int, int]]
 """For each argument of a call: when it was made, and which number it is."""
 
 
@@ -158,19 +158,24 @@ class Fuel:
     """
 
     def __init__(self):
-        self._left: dict[Operation, Amount] = {}
+        self._left: dict[Operation, list[Amount]] = {}
+        """What is left in the expansions of calls of each function, the innermost last."""
 
-    def use(self, function: Operation, args: Sequence[Partial], *, forced: bool) -> "Burnt | None":
-        """What to give back after the expansion, None when there is to be none."""
+    def enter(self, function: Operation, args: Sequence[Partial], *, forced: bool) -> bool:
+        """Whether a call may be expanded; it is under way then."""
         amount = [(arg.time, _number(arg)) for arg in args]
-        left = self._left.get(function)
-        if left is not None:
-            lower = [(min(a, c), min(b, d)) for (a, b), (c, d) in zip(left, amount, strict=True)]
-            if lower == list(left) and not forced:
-                return None
-            amount = lower
-        self._left[function] = amount
-        return Burnt(self._left, function, left)
+        left = self._left.setdefault(function, [])
+        if left:
+            pairs = zip(left[-1], amount, strict=True)
+            amount = [(min(a, c), min(b, d)) for (a, b), (c, d) in pairs]
+            if amount == left[-1] and not forced:
+                return False
+        left.append(amount)
+        return True
+
+    def leave(self, function: Operation) -> None:
+        """Ends an expansion."""
+        self._left[function].pop()
 
 
 class Circles:
@@ -207,22 +212,6 @@ class Circles:
                 self._done[group].clear()
 
 
-@dataclass(frozen=True)
-class Burnt:
-    """What an expansion has used up."""
-
-    left: dict[Operation, Amount]
-    function: Operation
-    before: Amount | None
-
-    def give_back(self) -> None:
-        """Ends the expansion."""
-        if self.before is None:
-            del self.left[self.function]
-        else:
-            self.left[self.function] = self.before
-
-
 def _number(arg: Partial) -> int:
     """The number that an argument is, 0 when it is none or is not known."""
     static = arg.static
@@ -233,11 +222,6 @@ def _number(arg: Partial) -> int:
     ):
         return max(0, int(static))
     return 0
-
-
-def _constructor(pattern: TuplePatternAttr | ConstructorPatternAttr) -> str | None:
-    is_tuple = isinstance(pattern, TuplePatternAttr)
-    return None if is_tuple else constructor_name(pattern.constructor)
 
 
 def matched(pattern: Attribute, value: Partial) -> tuple[bool | None, list[Partial]]:
@@ -253,7 +237,10 @@ def matched(pattern: Attribute, value: Partial) -> tuple[bool | None, list[Parti
             case VarPatternAttr(), _:
                 found.append(value)
             case ((TuplePatternAttr() | ConstructorPatternAttr()), Fields() as known):
-                if known.constructor != _constructor(pattern):
+                name = None
+                if isinstance(pattern, ConstructorPatternAttr):
+                    name = constructor_name(pattern.constructor)
+                if known.constructor != name:
                     return False, []
                 pending.extend(reversed(list(zip(pattern.fields, known.values, strict=True))))
             case _:

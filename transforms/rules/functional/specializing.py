@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.facts.names import module_symbols, operation_text, unused_name
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.facts.symbols import Symbols
-from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.facts.walking import blocks_in, walk
 from xrelay.dialects.core.functional import (
     TYPE_PARAMS,
     ApplyOp,
@@ -42,9 +42,7 @@ def holds_function(type_: Attribute) -> bool:
 def retype(root: Operation, convert: Callable[[Attribute], Attribute]) -> None:
     """Converts the types of all values in an operation, and those of functions."""
     for op in walk(root):
-        values: list[SSAValue] = list(op.results)
-        values += [arg for region in op.regions for block in region.blocks for arg in block.args]
-        for value in values:
+        for value in (*op.results, *(arg for block in blocks_in(op) for arg in block.args)):
             type_ = convert(value.type)
             if type_ != value.type:
                 Rewriter.replace_value_with_new_type(value, type_)

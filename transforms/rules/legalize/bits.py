@@ -7,9 +7,6 @@ Rules of `legalize` for convolution and dense of the bits of small integers.
 and then relay.nn.conv2d or relay.nn.dense of these, whose sums are exact.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
-
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -24,9 +21,7 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.transforms.rules.emitting import cast, reshaped
-from xrelay.transforms.rules.rewriting import Emitter
-
-BitsRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
+from xrelay.transforms.rules.rewriting import Emitter, Rule
 
 
 def _whole(emit: Emitter, number: int, like: SSAValue) -> SSAValue:
@@ -107,7 +102,7 @@ def _dense(op: BitSerialDenseOp, emit: Emitter) -> SSAValue:
     return emit(DenseOp(data, _factors(emit, op, weight, dtype)))
 
 
-BITS_RULES: dict[type[Operation], BitsRule] = {
+BITS_RULES: dict[type[Operation], Rule] = {
     BitSerialConv2DOp: _conv2d,
     BitSerialDenseOp: _dense,
 }

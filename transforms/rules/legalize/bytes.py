@@ -228,16 +228,12 @@ def _batch_matmul(op: QnnBatchMatmulOp, emit: Emitter) -> SSAValue:
     sums, rows = None, None
     if zero_x is not None:
         shape = (1, depth, 1) if op.transpose_a.value.data else (1, 1, depth)
-        sums = _known_product(emit, op, _ones(emit, shape, op.x), y)
+        sums = folded(emit, op.integer_product(_ones(emit, shape, op.x), y))
     if zero_y is not None:
         shape = (1, 1, depth) if op.transpose_b.value.data else (1, depth, 1)
-        rows = _known_product(emit, op, op.x, _ones(emit, shape, y))
+        rows = folded(emit, op.integer_product(op.x, _ones(emit, shape, y)))
     total = emit(op.integer_product(op.x, y))
     return _corrected(emit, total, (sums, rows), (zero_x, zero_y), depth)
-
-
-def _known_product(emit: Emitter, op: QnnProductOp, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    return folded(emit, op.integer_product(lhs, rhs))
 
 
 def _ones(emit: Emitter, shape: Sequence[int], like: SSAValue) -> SSAValue:

@@ -27,8 +27,8 @@ from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.transforms.rules.emitting import cast
 from xrelay.transforms.rules.folding import folded
-from xrelay.transforms.rules.legalize.tables import LegalRule, LegalTable
-from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.transforms.rules.legalize.tables import LegalTable
+from xrelay.transforms.rules.rewriting import Emitter, Rule
 
 Pairs: TypeAlias = Mapping[tuple[IntegerType, IntegerType], tuple[IntegerType, IntegerType]]
 """The dtypes that factors get, by those that they have."""
@@ -82,7 +82,7 @@ def _other_integers(
     return moved, folded(emit, AddOp(zero_point, emit.scalar(shift, zero_point)))
 
 
-def of_dtypes(pairs: Pairs) -> LegalRule:
+def of_dtypes(pairs: Pairs) -> Rule:
     """A product with factors of the dtypes that `pairs` has for theirs."""
 
     def build(op: QnnProductOp, emit: Emitter) -> SSAValue | None:
@@ -119,7 +119,7 @@ SIGNED: Pairs = {(i8, ui8): (i8, i8), (ui8, i8): (i8, i8), (ui8, ui8): (i8, i8)}
 ALIKE: Pairs = {(i8, ui8): (ui8, ui8), (ui8, i8): (i8, i8)}
 
 
-def _table(rule: LegalRule) -> LegalTable:
+def _table(rule: Rule) -> LegalTable:
     factors: tuple[type[Operation], ...] = (QnnConv2DOp, QnnDenseOp)
     return {**GENERIC, **dict.fromkeys(factors, rule)}
 

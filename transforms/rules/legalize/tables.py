@@ -10,9 +10,9 @@ and is the result of an operator itself.
 Source: Relay's `FTVMLegalize`, which a target registers for an operator.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -27,10 +27,9 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.device import OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
+from xrelay.transforms.rules.rewriting import Emitter, Rule, apply_rule, has_static_type
 
-LegalRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
-LegalTable: TypeAlias = Mapping[type[Operation], LegalRule]
+LegalTable: TypeAlias = Mapping[type[Operation], Rule]
 
 NO_CALLS = (ConstantOp, LetOp, TupleGetItemOp, TupleOp)
 """Operations of the dialect that are no operators."""
@@ -94,7 +93,7 @@ def is_call(op: Operation) -> bool:
     return isinstance(op, RelayOp) and not isinstance(op, NO_CALLS)
 
 
-def of_static_shapes(rule: LegalRule) -> LegalRule:
+def of_static_shapes(rule: Rule) -> Rule:
     """A rule that keeps operators on tensors, or tuples, with unknown dimensions."""
 
     def checked(op: Operation, emit: Emitter) -> SSAValue | None:

@@ -10,9 +10,8 @@ Rules of `legalize` for Winograd's convolution in two steps.
 A product with a matrix along an axis is a transpose that puts the axis last, and a dense.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -35,9 +34,7 @@ from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.conv.winograd import axis_transforms, weight_matrix, weight_order
 from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
-from xrelay.transforms.rules.rewriting import Emitter
-
-WinogradRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
+from xrelay.transforms.rules.rewriting import Emitter, Rule
 
 
 def _along(emit: Emitter, matrix: Array, value: SSAValue, axis: int) -> SSAValue:
@@ -116,7 +113,7 @@ def _convolution(op: WinogradConvolutionOp, emit: Emitter) -> SSAValue:
     return narrowed(emit, result, op.result)
 
 
-WINOGRAD_RULES: dict[type[Operation], WinogradRule] = {
+WINOGRAD_RULES: dict[type[Operation], Rule] = {
     ContribConv2DWinogradWeightTransformOp: _weight_transform,
     ContribConv3DWinogradWeightTransformOp: _weight_transform,
     ContribConv2DWinogradWithoutWeightTransformOp: _convolution,

@@ -247,7 +247,7 @@ def _requantized(source: Quantized, out: Affine, site: Site) -> SSAValue:
     return site.emit(
         QnnRequantizeOp(
             source.value,
-            *(kind.scale, kind.zero_point, out.scale, out.zero_point),
+            *(*kind.parameters, *out.parameters),
             axis=kind.axis,
             rounding="TONEAREST_EVEN",
             compute_dtype="float32",
@@ -306,8 +306,7 @@ def _why_kept(op: Operation) -> str:
     except (Kept, VerifyException) as error:
         return str(error)
     finally:
-        for each in reversed(emit.ops):
-            each.drop_all_references()
+        emit.discard()
     return "its result would have another type"
 
 

@@ -32,7 +32,7 @@ from xrelay.dialects.tensor.unary import CastOp, ElementwiseUnaryOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import known_array
 from xrelay.interpreters.relay import relay_interpreter
-from xrelay.transforms.rules.rewriting import Emitter, erase_unused
+from xrelay.transforms.rules.rewriting import apply_rule
 
 LOOKING_UP = 16
 """The instructions for a vector that take about as long as looking its bytes up."""
@@ -130,12 +130,10 @@ class Functions:
         values = {source: np.arange(limits.min, limits.max + 1).astype(limits.dtype)}
         for each in self.computing(op.result, source):
             values[each.results[0]] = self.run(each, values)
-        emit = Emitter()
-        result = emit(QnnLookupOp(source, emit.constant(values[op.result])))
-        result.name_hint = op.result.name_hint
-        sources, rewriter = tuple(dict.fromkeys(op.operands)), PatternRewriter(op)
-        rewriter.replace(op, emit.located(op), (result,))
-        erase_unused(sources, rewriter)
+        table = values[op.result]
+        apply_rule(
+            lambda _, emit: emit(QnnLookupOp(source, emit.constant(table))), op, PatternRewriter(op)
+        )
 
     def computing(self, value: SSAValue, source: SSAValue) -> Iterator[Operation]:
         """The operations that compute a value of `source`, each after its operands."""

@@ -135,9 +135,7 @@ def _clip(op: ClipOp, args: list[Quantized], site: Site) -> Quantized:
             axis = kind.axis_of(value)
             shape[axis] = shape_of(value)[axis]
         numbers = site.emit.constant(np.full(shape, bound, np.float32))
-        integers = QnnQuantizeOp(
-            numbers, kind.scale, kind.zero_point, out_dtype=kind.dtype, axis=kind.axis
-        )
+        integers = QnnQuantizeOp(numbers, *kind.parameters, out_dtype=kind.dtype, axis=kind.axis)
         value = site.emit(extreme(value, site.emit(integers)))
     return Quantized(value, kind)
 

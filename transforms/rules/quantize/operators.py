@@ -60,11 +60,11 @@ from xrelay.transforms.rules.quantize.values import (
 # -- functions, sums and means: what they give depends on what the result has to stand for ---------
 
 
-def _unary(integers: type[qnn.QnnUnaryOp]) -> IntegerRule:
-    def build(op: Operation, args: list[Quantized], site: Site) -> Quantized:
+def _unary(integers: type[RelayOp]) -> IntegerRule:
+    def build(op: RelayOp, args: list[Quantized], site: Site) -> Quantized:
         kind, out = args[0].affine, _out_of(args[0].affine, site)
-        parameters = (kind.scale, kind.zero_point, out.scale, out.zero_point)
-        return Quantized(site.emit(integers(args[0].value, *parameters)), out)
+        operands = [args[0].value, *kind.parameters, *out.parameters]
+        return Quantized(site.emit(integers.of(operands, op.properties)), out)
 
     return IntegerRule(build, needs_out=True)
 
@@ -79,13 +79,6 @@ def _out_of(kind: Affine, site: Site) -> Affine:
     if kind.dtype != i32:
         raise Kept(f"integers of {kind.dtype} become {site.wanted.dtype} in between")
     return kind
-
-
-def _leaky_relu(op: LeakyReluOp, args: list[Quantized], site: Site) -> Quantized:
-    kind, out = args[0].affine, _out_of(args[0].affine, site)
-    parameters = (kind.scale, kind.zero_point, out.scale, out.zero_point)
-    new = qnn.QnnLeakyReluOp(args[0].value, *parameters, alpha=op.alpha)
-    return Quantized(site.emit(new), out)
 
 
 def _operands(op: Operation, args: list[Quantized], site: Site) -> tuple[Quantized, Quantized]:
@@ -110,12 +103,7 @@ def _binary(integers: type[qnn.QnnBinaryOp]) -> IntegerRule:
         new = integers(
             left.value,
             right.value,
-            one.scale,
-            one.zero_point,
-            other.scale,
-            other.zero_point,
-            out.scale,
-            out.zero_point,
+            *(*one.parameters, *other.parameters, *out.parameters),
             lhs_axis=one.axis,
             rhs_axis=other.axis,
         )
@@ -156,7 +144,7 @@ def _concatenate(op: ConcatenateOp, args: list[Quantized], site: Site) -> Quanti
         raise Kept(f"fields of {op.name} are not all of {out.dtype}")
     scales = site.emit(TupleOp([kind.scale for kind in kinds]))
     zeros = site.emit(TupleOp([kind.zero_point for kind in kinds]))
-    new = QnnConcatenateOp(args[0].value, scales, zeros, out.scale, out.zero_point, axis=op.axis)
+    new = QnnConcatenateOp(args[0].value, scales, zeros, *out.parameters, axis=op.axis)
     return Quantized(site.emit(new), out)
 
 
@@ -197,7 +185,7 @@ RELAY_RULES: Mapping[type[Operation], IntegerRule] = {
     ErfOp: _unary(qnn.QnnErfOp),
     ExpOp: _unary(qnn.QnnExpOp),
     GlobalAvgPool2DOp: IntegerRule(_average, needs_out=True),
-    LeakyReluOp: IntegerRule(_leaky_relu, needs_out=True),
+    LeakyReluOp: _unary(qnn.QnnLeakyReluOp),
     LogOp: _unary(qnn.QnnLogOp),
     MaximumOp: IntegerRule(_extreme, needs_out=True),
     MeanOp: IntegerRule(_mean),

@@ -36,9 +36,14 @@ class Affine:
     dtype: TypeAttribute
 
     @property
+    def parameters(self) -> tuple[SSAValue, SSAValue]:
+        """Scale and zero point, in the order in which operators take them."""
+        return self.scale, self.zero_point
+
+    @property
     def is_whole(self) -> bool:
         """Whether scale and zero point are those of the whole tensor."""
-        return is_scalar(self.scale) and is_scalar(self.zero_point)
+        return all(map(is_scalar, self.parameters))
 
     def axis_of(self, value: SSAValue) -> int:
         """`axis` of a tensor, counted from the front."""
@@ -47,20 +52,17 @@ class Affine:
     def is_near(self, other: "Affine", value: SSAValue) -> bool:
         """Whether integers of this kind in `value` are, up to rounding, those of another kind."""
         same_axis = self.is_whole or other.is_whole or self.axis_of(value) == other.axis_of(value)
-        return (
-            same_axis
-            and self.dtype == other.dtype
-            and _agree(self.scale, other.scale, RELATIVE)
-            and _agree(self.zero_point, other.zero_point, 0)
-        )
+        return same_axis and self._agrees(other, RELATIVE)
 
     def equals(self, other: "Affine") -> bool:
         """Whether integers of this kind are those of another kind that has the same axis, if any."""
         same_axis = self.is_whole or other.is_whole or self.axis == other.axis
+        return same_axis and self._agrees(other, 0)
+
+    def _agrees(self, other: "Affine", relative: float) -> bool:
         return (
-            same_axis
-            and self.dtype == other.dtype
-            and _agree(self.scale, other.scale, 0)
+            self.dtype == other.dtype
+            and _agree(self.scale, other.scale, relative)
             and _agree(self.zero_point, other.zero_point, 0)
         )
 
@@ -75,11 +77,9 @@ def _agree(one: SSAValue, other: SSAValue, relative: float) -> bool:
     if one == other:
         return True
     left, right = known_array(one), known_array(other)
-    if (
-        left is None
-        or right is None
-        or (left.size != right.size and 1 not in (left.size, right.size))
-    ):
+    if left is None or right is None:
+        return False
+    if left.size != right.size and 1 not in (left.size, right.size):
         return False
     return np.allclose(left, right, rtol=relative, atol=0)
 
@@ -148,13 +148,6 @@ def _single(value: SSAValue, emit: Emitter) -> SSAValue:
 def requantized(emit: Emitter, source: Quantized, kind: Affine, dtype: TypeAttribute) -> Quantized:
     """The same numbers with the scale and the zero point of another kind, as integers of `dtype`."""
     own = source.affine
-    op = QnnRequantizeOp(
-        source.value,
-        own.scale,
-        own.zero_point,
-        kind.scale,
-        kind.zero_point,
-        axis=own.axis,
-        out_dtype=dtype,
-    )
+    parameters = (*own.parameters, *kind.parameters)
+    op = QnnRequantizeOp(source.value, *parameters, axis=own.axis, out_dtype=dtype)
     return Quantized(emit(op), replace(kind, dtype=dtype))

@@ -1,7 +1,9 @@
 """Rules on tensors of one number, and on operators that take their type from another tensor."""
 
+from typing import TypeAlias, get_args
+
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.shapes import element_type_of, same_type, shape_of
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
@@ -19,26 +21,14 @@ from xrelay.dialects.tensor.unary import CastOp
 from xrelay.transforms.rules.emitting import reshaped
 from xrelay.transforms.rules.rewriting import Emitter, has_static_type
 
-LIKE_OPS = (
-    BroadcastToLikeOp,
-    CollapseSumLikeOp,
-    FullLikeOp,
-    OnesLikeOp,
-    ReshapeLikeOp,
-    ZerosLikeOp,
+LikeOp: TypeAlias = (
+    BroadcastToLikeOp | CollapseSumLikeOp | FullLikeOp | OnesLikeOp | ReshapeLikeOp | ZerosLikeOp
 )
 """Operators that take the shape of another tensor."""
+LIKE_OPS: tuple[type[Operation], ...] = get_args(LikeOp)
 
 
-def stated_shape(
-    op: BroadcastToLikeOp
-    | CollapseSumLikeOp
-    | FullLikeOp
-    | OnesLikeOp
-    | ReshapeLikeOp
-    | ZerosLikeOp,
-    emit: Emitter,
-) -> SSAValue | None:
+def stated_shape(op: LikeOp, emit: Emitter) -> SSAValue | None:
     """zeros_like(x) ──► zeros, reshape_like(x, y) ──► reshape(x), …, where the shape is known"""
     if not has_static_type(op.result):
         return None

@@ -48,8 +48,7 @@ def merged_reshapes(op: Operation, emit: Emitter) -> SSAValue | None:
     source = inner.data
     if same_type(source.type, result.type):
         return source
-    shape = shape_of(result)
-    return emit(ReshapeOp(source, shape, allowzero=is_empty(shape)))
+    return reshaped(emit, source, shape_of(result))
 
 
 def _permutation(op: TransposeOp | LayoutTransformOp) -> tuple[int, ...] | None:

@@ -25,11 +25,6 @@ from xrelay.frontends.onnx.exporter.graph import EmitterTable, Exported, OutputG
 from xrelay.frontends.onnx.exporter.tensor.like import filled_like
 
 
-def constant(graph: OutputGraph, op: ConstantOp) -> Tensor:
-    """An initializer."""
-    return graph.weight(op)
-
-
 def tuple_of_values(graph: OutputGraph, op: TupleOp) -> Exported:
     """A tuple has no node: ONNX knows tensors only."""
     return tuple(map(graph.value, op.fields))
@@ -78,7 +73,7 @@ EMITTERS: EmitterTable = {
     CompilerBeginOp: annotated,
     CompilerEndOp: annotated,
     CompositeOp: body,
-    ConstantOp: constant,
+    ConstantOp: OutputGraph.weight,
     DeviceCopyOp: annotated,
     DropoutOp: dropout,
     FusedOp: body,

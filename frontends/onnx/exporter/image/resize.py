@@ -11,19 +11,13 @@ from xrelay.frontends.onnx.exporter.numbers import real_attribute, rounded
 from xrelay.interpreters.arrays import Array
 
 _METHODS = {image.NEAREST: "nearest", image.LINEAR: "linear", image.CUBIC: "cubic"}
-_ROUNDINGS = {
-    "round": "round_prefer_ceil",
-    "round_prefer_ceil": "round_prefer_ceil",
-    "round_prefer_floor": "round_prefer_floor",
-    "floor": "floor",
-    "ceil": "ceil",
-}
 
 
 def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
     """Resize of the spatial axes, which are moved behind the others."""
     mode, method = op.coordinate_transformation_mode.data, _METHODS[op.method.data]
-    rounding, dtype = _ROUNDINGS[op.rounding], dtype_of(op.result.type, "the result")
+    rounding = "round_prefer_ceil" if op.rounding == "round" else op.rounding
+    dtype = dtype_of(op.result.type, "the result")
     data, shape, axes = graph.tensor(op.data), graph.shape(op.data), op.axes
     if dtype != data.dtype:
         raise NotExpressible(f"'out_dtype' is {dtype}, ONNX's Resize keeps {data.dtype}")
@@ -42,15 +36,14 @@ def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
     spatial = len(axes) - 2
     crops, cubic = mode == image.CROPPING, method == "cubic"
     alpha = real_attribute(op.cubic_alpha, data.dtype, "cubic_alpha") if cubic else None
-    if crops:
-        real_attribute(op.extrapolation_value, data.dtype, "extrapolation_value")
     region = None
     if crops:
+        real_attribute(op.extrapolation_value, data.dtype, "extrapolation_value")
         numbers = [0.0] * 2 * spatial if op.roi is None else list(op.roi.get_values())
         whole = [0, 0, *numbers[:spatial], 1, 1, *numbers[spatial:]]
         region = graph.constant(np.array(whole, np.float32))
     if 0 in graph.result_shape(op):
-        return graph.filled(graph.scalar(0, dtype), graph.result_shape(op))
+        return graph.zeros(op, dtype)
     moved = graph.transpose(data, axes)
     scales = sizes = None
     if op.scales is None or crops:

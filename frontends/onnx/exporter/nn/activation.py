@@ -1,18 +1,14 @@
 """Emitters of activation functions and softmax."""
 
+from functools import partial
 from math import isfinite, trunc
 
 from xrelay.dialects.nn import norm
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor import unary
-from xrelay.frontends.onnx.exporter.graph import FLOAT64, Emitter, EmitterTable, OutputGraph, Tensor
+from xrelay.frontends.onnx.exporter.graph import FLOAT64, EmitterTable, OutputGraph, Tensor
 from xrelay.frontends.onnx.exporter.numbers import rounded
-
-
-def relu(graph: OutputGraph, op: unary.ReluOp) -> Tensor:
-    """Relu; unsigned integers stay as they are."""
-    data = graph.tensor(op.data)
-    return data if data.dtype.kind in "ub" else graph.node("Relu", data)
+from xrelay.frontends.onnx.exporter.tensor.unary import unary_node
 
 
 def leaky_relu(graph: OutputGraph, op: unary.LeakyReluOp) -> Tensor:
@@ -45,20 +41,16 @@ def prelu(graph: OutputGraph, op: norm.PReluOp) -> Tensor:
     return graph.node("PRelu", data, slope)
 
 
-def softmax(op_type: str) -> Emitter:
+def softmax(op_type: str, graph: OutputGraph, op: norm.SoftmaxFamilyOp) -> Tensor:
     """Softmax or LogSoftmax."""
-
-    def emit(graph: OutputGraph, op: norm.SoftmaxFamilyOp) -> Tensor:
-        return graph.node(op_type, graph.tensor(op.data), axis=op.normalized_axis)
-
-    return emit
+    return graph.node(op_type, graph.tensor(op.data), axis=op.normalized_axis)
 
 
 EMITTERS: EmitterTable = {
-    norm.FastSoftmaxOp: softmax("Softmax"),
-    norm.LogSoftmaxOp: softmax("LogSoftmax"),
+    norm.FastSoftmaxOp: partial(softmax, "Softmax"),
+    norm.LogSoftmaxOp: partial(softmax, "LogSoftmax"),
     norm.PReluOp: prelu,
-    norm.SoftmaxOp: softmax("Softmax"),
+    norm.SoftmaxOp: partial(softmax, "Softmax"),
     unary.LeakyReluOp: leaky_relu,
-    unary.ReluOp: relu,
+    unary.ReluOp: unary_node("Relu", unchanged="ub"),
 }

@@ -1,6 +1,7 @@
 """Emitters of operators that add borders, or move elements between axes block by block."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from math import prod
 from typing import Any
@@ -11,7 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xrelay.dialects.nn import dilate, space
 from xrelay.dialects.slicing import FARTHEST
 from xrelay.dialects.tensor.layout import IMAGE, Layout
-from xrelay.frontends.onnx.exporter.graph import Emitter, EmitterTable, OutputGraph, Tensor
+from xrelay.frontends.onnx.exporter.graph import EmitterTable, OutputGraph, Tensor
 from xrelay.frontends.onnx.exporter.numbers import converted, rounded
 from xrelay.frontends.onnx.exporter.tensor.layout import change_layout
 
@@ -41,11 +42,9 @@ def mirror_pad(graph: OutputGraph, op: space.MirrorPadOp) -> Tensor:
     """Pad; with a mirror at the border, Gather of the mirrored indices of each axis."""
     data, widths = graph.tensor(op.data), op.widths
     if op.border:
-        return (
-            graph.node("Pad", data, graph.integers(_all_pads(widths)), mode="reflect")
-            if widths
-            else data
-        )
+        if not widths:
+            return data
+        return graph.node("Pad", data, graph.integers(_all_pads(widths)), mode="reflect")
     for axis, (length, pair) in enumerate(zip(graph.shape(op.data), widths, strict=True)):
         if any(pair):
             indices = np.pad(np.arange(length), pair, "symmetric")
@@ -87,21 +86,20 @@ def _space_to_depth(
     return graph.node("SpaceToDepth", data, blocksize=op.block)
 
 
-def sub_pixels(pixels: Callable[[OutputGraph, Any, Tensor, int], Tensor]) -> Emitter:
+def sub_pixels(
+    pixels: Callable[[OutputGraph, Any, Tensor, int], Tensor],
+    graph: OutputGraph,
+    op: space.SubPixelOp,
+) -> Tensor:
     """What `pixels` makes of images of some channels, for images in any layout."""
-
-    def emit(graph: OutputGraph, op: space.SubPixelOp) -> Tensor:
-        canonical = Layout.parse(IMAGE, "layout")
-        data, layout = graph.tensor(op.data), op.data_layout
-        if layout == canonical:
-            return pixels(graph, op, data, op.data.type.get_shape()[1])
-        data, shape = change_layout(graph, data, graph.shape(op.data), layout, canonical)
-        data = pixels(graph, op, data, shape[1])
-        lengths = layout.lengths(graph.result_shape(op))
-        shape = [lengths[name] for name in canonical.names]
-        return change_layout(graph, data, shape, canonical, layout)[0]
-
-    return emit
+    canonical = Layout.parse(IMAGE, "layout")
+    data, layout = graph.tensor(op.data), op.data_layout
+    if layout == canonical:
+        return pixels(graph, op, data, op.data.type.get_shape()[1])
+    data, shape = change_layout(graph, data, graph.shape(op.data), layout, canonical)
+    data = pixels(graph, op, data, shape[1])
+    shape = canonical.shape(layout.lengths(graph.result_shape(op)))
+    return change_layout(graph, data, shape, canonical, layout)[0]
 
 
 def batch_to_space(graph: OutputGraph, op: space.BatchToSpaceNDOp) -> Tensor:
@@ -156,10 +154,10 @@ def fifo_buffer(graph: OutputGraph, op: space.FifoBufferOp) -> Tensor:
 EMITTERS: EmitterTable = {
     dilate.DilateOp: dilated,
     space.BatchToSpaceNDOp: batch_to_space,
-    space.DepthToSpaceOp: sub_pixels(_depth_to_space),
+    space.DepthToSpaceOp: partial(sub_pixels, _depth_to_space),
     space.MirrorPadOp: mirror_pad,
     space.SpaceToBatchNDOp: space_to_batch,
-    space.SpaceToDepthOp: sub_pixels(_space_to_depth),
+    space.SpaceToDepthOp: partial(sub_pixels, _space_to_depth),
     space.PadOp: pad,
     space.FifoBufferOp: fifo_buffer,
 }

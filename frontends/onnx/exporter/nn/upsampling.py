@@ -1,7 +1,5 @@
 """Emitters of upsampling."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from xrelay.dialects.nn import upsampling
@@ -11,38 +9,16 @@ from xrelay.frontends.onnx.exporter.graph import EmitterTable, OutputGraph, Tens
 from xrelay.frontends.onnx.exporter.tensor.layout import change_layout
 
 
-def _repeated(
-    graph: OutputGraph, data: Tensor, shape: Sequence[int], targets: Sequence[int]
-) -> Tensor:
-    """Images whose element i of n on an axis is that at i * length / n, rounded down."""
-    if all(length and not target % length for length, target in zip(shape, targets, strict=True)):
-        return graph.node(
-            "Resize",
-            data,
-            None,
-            None,
-            graph.integers(targets),
-            mode="nearest",
-            coordinate_transformation_mode="asymmetric",
-            nearest_mode="floor",
-        )
-    for axis, (length, target) in enumerate(zip(shape, targets, strict=True)):
-        if length != target:
-            places = np.arange(target, dtype=np.int64) * length // target
-            data = graph.node("Gather", data, graph.constant(places), axis=axis)
-    return data
-
-
 def upsample(graph: OutputGraph, op: upsampling.UpsamplingFamilyOp) -> Tensor:
     """Gather of the nearest elements; Resize where these are interpolated."""
     layout, canonical = op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout")
     if 0 in graph.result_shape(op):
-        return graph.filled(graph.scalar(0, graph.tensor(op.data).dtype), graph.result_shape(op))
+        return graph.zeros(op, graph.tensor(op.data).dtype)
     data, shape = change_layout(
         graph, graph.tensor(op.data), graph.shape(op.data), layout, canonical
     )
-    lengths = layout.lengths(graph.result_shape(op))
-    targets = [lengths[name] for name in canonical.names]
+    targets = canonical.shape(layout.lengths(graph.result_shape(op)))
+    repeats = all(target % length == 0 for length, target in zip(shape, targets, strict=True))
     if op.interpolates:
         if data.dtype.kind in "iub":
             raise NotExpressible(f"ONNX leaves open how {data.dtype} is rounded")
@@ -57,8 +33,17 @@ def upsample(graph: OutputGraph, op: upsampling.UpsamplingFamilyOp) -> Tensor:
             cubic_coeff_a=-0.5,
             coordinate_transformation_mode=op.mode,
         )
-    elif op.mode == "asymmetric":
-        data = _repeated(graph, data, shape, targets)
+    elif op.mode == "asymmetric" and repeats:
+        data = graph.node(
+            "Resize",
+            data,
+            None,
+            None,
+            graph.integers(targets),
+            mode="nearest",
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        )
     else:
         corners = op.mode == "align_corners"
         for axis, (length, target) in enumerate(zip(shape, targets, strict=True)):

@@ -5,14 +5,10 @@ from xrelay.frontends.onnx.exporter.graph import EmitterTable, OutputGraph, Tens
 from xrelay.frontends.onnx.exporter.qnn.conversion import clamped, requantized
 
 
-def _ranks(op: qnn_arithmetic.QnnBinaryOp) -> int:
-    return max(op.lhs.type.get_num_dims(), op.rhs.type.get_num_dims())
-
-
 def add_or_subtract(graph: OutputGraph, op: qnn_arithmetic.QnnBinaryOp) -> Tensor:
     """Both operands with the result's scale, in i32, then the sum or the difference."""
-    rank, new = _ranks(op), (op.output_scale, op.output_zero_point)
-    axes = op.channel_axes
+    rank = max(op.lhs.type.get_num_dims(), op.rhs.type.get_num_dims())
+    axes, new = op.channel_axes, (op.output_scale, op.output_zero_point)
     lhs = requantized(graph, op.lhs, op.lhs_scale, op.lhs_zero_point, new, axes[0], rank)
     rhs = requantized(graph, op.rhs, op.rhs_scale, op.rhs_zero_point, new, axes[1], rank)
     zero = graph.reshape(graph.tensor(op.output_zero_point), ())

@@ -5,15 +5,8 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.qnn.blocks import BlocksOp, QnnDenseBlocksOp, QnnDequantizeBlocksOp
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.exporter.graph import FLOAT32, EmitterTable, OutputGraph, Tensor
-from xrelay.interpreters.arrays import Array
+from xrelay.frontends.onnx.exporter.qnn.conversion import elements_of
 from xrelay.interpreters.qnn.blocks import unpacked
-
-
-def _known(graph: OutputGraph, value: SSAValue, what: str) -> Array:
-    array = graph.known(graph.tensor(value))
-    if array is None:
-        raise NotExpressible(f"its {what} is not a constant")
-    return array
 
 
 def _matrix(
@@ -24,8 +17,8 @@ def _matrix(
 ) -> Tensor:
     """DequantizeLinear of the numbers as bytes."""
     matrix, scale, zero_point = operands
-    numbers = unpacked(_known(graph, matrix, "matrix"), op.width, length)
-    zeros = _known(graph, zero_point, "zero point")
+    numbers = unpacked(elements_of(graph, matrix, "matrix"), op.width, length)
+    zeros = elements_of(graph, zero_point, "zero point")
     if zeros.dtype != numbers.dtype:
         raise NotExpressible(
             f"its zero points are of type {zeros.dtype}, and its numbers are bytes"

@@ -30,7 +30,8 @@ from xrelay.frontends.onnx.exporter.tensor.unary import truncated
 from xrelay.interpreters.arrays import Array
 
 
-def _constant(graph: OutputGraph, value: SSAValue, what: str) -> Array:
+def elements_of(graph: OutputGraph, value: SSAValue, what: str) -> Array:
+    """The elements of a constant; `what` names it in the refusal of other values."""
     known = graph.known(graph.tensor(value))
     if known is None:
         raise NotExpressible(f"its {what.replace('_', ' ')} is not a constant")
@@ -39,7 +40,7 @@ def _constant(graph: OutputGraph, value: SSAValue, what: str) -> Array:
 
 def zero_point_of(graph: OutputGraph, value: SSAValue, dtype: DType, what: str) -> Array:
     """A zero point as an element of the quantised dtype."""
-    zero = _constant(graph, value, what)
+    zero = elements_of(graph, value, what)
     info = np.iinfo(dtype)
     if not bool(np.all((zero >= info.min) & (zero <= info.max))):
         raise NotExpressible(f"its {what.replace('_', ' ')} has numbers that {dtype} cannot hold")
@@ -77,29 +78,22 @@ def quantize(graph: OutputGraph, op: qnn.QnnQuantizeOp) -> Tensor:
     return graph.node("QuantizeLinear", graph.tensor(op.data), *parameters, axis=axis)
 
 
-def _along(graph: OutputGraph, tensor: Tensor, value: SSAValue, axis: int, rank: int) -> Tensor:
+def _along(graph: OutputGraph, value: SSAValue, axis: int, rank: int) -> Tensor:
     """A parameter shaped to broadcast along an axis."""
+    tensor = graph.tensor(value)
     if int(np.prod(graph.shape(value, "parameter"))) == 1:
         return graph.reshape(tensor, ())
     return graph.along(tensor, axis, rank)
-
-
-def _dequantized(
-    graph: OutputGraph, data: SSAValue, scale: SSAValue, zero: SSAValue, axis: int
-) -> Tensor:
-    """The difference in i32, times the scale in f32."""
-    rank = graph.tensor(data), len(graph.shape(data))
-    values = graph.cast(rank[0], INT32)
-    difference = graph.node("Sub", values, _along(graph, graph.tensor(zero), zero, axis, rank[1]))
-    factor = _along(graph, graph.tensor(scale), scale, axis, rank[1])
-    return graph.node("Mul", graph.cast(difference, FLOAT32), factor)
 
 
 def dequantize(graph: OutputGraph, op: qnn.QnnDequantizeOp) -> Tensor:
     """DequantizeLinear; for i32, which has no zero point there, what it computes."""
     data, axis = graph.tensor(op.data), op.channel_axis
     if data.dtype == INT32:
-        return _dequantized(graph, op.data, op.input_scale, op.input_zero_point, axis)
+        rank = len(graph.shape(op.data))
+        difference = graph.node("Sub", data, _along(graph, op.input_zero_point, axis, rank))
+        factor = _along(graph, op.input_scale, axis, rank)
+        return graph.node("Mul", graph.cast(difference, FLOAT32), factor)
     zero = zero_point_of(graph, op.input_zero_point, data.dtype, "input_zero_point")
     channels = _channels(graph, op.data, axis)
     parameters = _parameters(graph, op.input_scale, zero, channels)
@@ -148,7 +142,8 @@ def clamped(graph: OutputGraph, data: Tensor, dtype: DType) -> Tensor:
 
 def _ratio(graph: OutputGraph, scale: SSAValue, new_scale: SSAValue, axis: int, rank: int) -> Array:
     """The ratio of two scales, in f64, shaped to broadcast along an axis."""
-    old, new = (_constant(graph, each, "scale").astype(np.float64) for each in (scale, new_scale))
+    scales = scale, new_scale
+    old, new = (elements_of(graph, each, "scale").astype(np.float64) for each in scales)
     if not (
         bool(np.all(np.isfinite(old) & (old >= 0))) and bool(np.all(np.isfinite(new) & (new > 0)))
     ):
@@ -169,7 +164,7 @@ def requantized(
     rank: int,
 ) -> Tensor:
     """Quantised numbers with another scale and zero point, as i32, in fixed-point numbers."""
-    own = _along(graph, graph.tensor(zero), zero, axis, rank)
+    own = _along(graph, zero, axis, rank)
     centred = graph.node("Sub", graph.cast(graph.tensor(data), INT32), own)
     ratio = _ratio(graph, scale, new[0], axis, rank)
     moved = _fixed_point_product(graph, centred, ratio, rounds_up=True)
@@ -196,7 +191,7 @@ def requantize(graph: OutputGraph, op: qnn.QnnRequantizeOp) -> Tensor:
     """Integer arithmetic, or that of floating point, as `compute_dtype` asks."""
     rank, axis = len(graph.shape(op.data)), op.channel_axis
     dtype = dtype_of(op.result.type, "the result")
-    zero = _along(graph, graph.tensor(op.input_zero_point), op.input_zero_point, axis, rank)
+    zero = _along(graph, op.input_zero_point, axis, rank)
     new_zero = graph.reshape(graph.tensor(op.output_zero_point), ())
     ratio = _ratio(graph, op.input_scale, op.output_scale, axis, rank)
     data = graph.tensor(op.data)
@@ -215,12 +210,6 @@ def requantize(graph: OutputGraph, op: qnn.QnnRequantizeOp) -> Tensor:
     info = np.iinfo(dtype)
     bounds = (graph.scalar(number, compute) for number in (info.min, info.max))
     return graph.cast(graph.node("Clip", whole, *bounds), dtype)
-
-
-# Products
-
-
-# Arithmetic
 
 
 EMITTERS: EmitterTable = {

@@ -3,6 +3,8 @@
 Division and shifts of integers mean more than ONNX states: relay divides by 0 to 0, and shifts by any number of bits.
 """
 
+from functools import partial
+
 import numpy as np
 from xdsl.ir import Operation
 
@@ -95,45 +97,37 @@ def floor_divide(graph: OutputGraph, op: binary.FloorDivideOp) -> Tensor:
     return graph.node("Sub", result, graph.cast(less, lhs.dtype))
 
 
-def modulo(truncating: bool) -> Emitter:
+def modulo(graph: OutputGraph, op: Operation, *, truncating: bool) -> Tensor:
     """Mod."""
-
-    def emit(graph: OutputGraph, op: Operation) -> Tensor:
-        return remainder(graph, *_operands(graph, op), truncating=truncating)
-
-    return emit
+    return remainder(graph, *_operands(graph, op), truncating=truncating)
 
 
-def shift(direction: str) -> Emitter:
+def shift(direction: str, graph: OutputGraph, op: Operation) -> Tensor:
     """BitShift, which takes unsigned integers only."""
-
-    def emit(graph: OutputGraph, op: Operation) -> Tensor:
-        data, count = map(graph.tensor, op.operands)
-        if data.dtype == BOOL:
-            raise NotExpressible("its elements are bools, which ONNX does not shift")
-        width = 8 * data.dtype.itemsize
-        unsigned = np.dtype(f"u{data.dtype.itemsize}")
-        fills = direction == "RIGHT" and data.dtype.kind == "i"
-        in_range = graph.node("Less", count, graph.scalar(width, count.dtype))
-        if count.dtype.kind == "i":
-            at_least = graph.node("GreaterOrEqual", count, graph.scalar(0, count.dtype))
-            in_range = graph.node("And", in_range, at_least)
-        # A shift by the width minus 1 leaves copies of the sign.
-        other = graph.scalar(width - 1 if fills else 0, count.dtype)
-        places = graph.cast(graph.node("Where", in_range, count, other), unsigned)
-        moved = graph.cast(data, unsigned)
-        if fills:
-            # The complement of a negative number has zeros in front.
-            negative = graph.node("Less", data, graph.scalar(0, data.dtype))
-            moved = graph.node("Where", negative, graph.node("BitwiseNot", moved), moved)
-            moved = graph.node("BitShift", moved, places, direction=direction)
-            moved = graph.node("Where", negative, graph.node("BitwiseNot", moved), moved)
-            return graph.cast(moved, data.dtype)
+    data, count = map(graph.tensor, op.operands)
+    if data.dtype == BOOL:
+        raise NotExpressible("its elements are bools, which ONNX does not shift")
+    width = 8 * data.dtype.itemsize
+    unsigned = np.dtype(f"u{data.dtype.itemsize}")
+    fills = direction == "RIGHT" and data.dtype.kind == "i"
+    in_range = graph.node("Less", count, graph.scalar(width, count.dtype))
+    if count.dtype.kind == "i":
+        at_least = graph.node("GreaterOrEqual", count, graph.scalar(0, count.dtype))
+        in_range = graph.node("And", in_range, at_least)
+    # A shift by the width minus 1 leaves copies of the sign.
+    other = graph.scalar(width - 1 if fills else 0, count.dtype)
+    places = graph.cast(graph.node("Where", in_range, count, other), unsigned)
+    moved = graph.cast(data, unsigned)
+    if fills:
+        # The complement of a negative number has zeros in front.
+        negative = graph.node("Less", data, graph.scalar(0, data.dtype))
+        moved = graph.node("Where", negative, graph.node("BitwiseNot", moved), moved)
         moved = graph.node("BitShift", moved, places, direction=direction)
-        moved = graph.node("Where", in_range, moved, graph.scalar(0, unsigned))
+        moved = graph.node("Where", negative, graph.node("BitwiseNot", moved), moved)
         return graph.cast(moved, data.dtype)
-
-    return emit
+    moved = graph.node("BitShift", moved, places, direction=direction)
+    moved = graph.node("Where", in_range, moved, graph.scalar(0, unsigned))
+    return graph.cast(moved, data.dtype)
 
 
 def divided_by(graph: OutputGraph, data: Tensor, divisor: Tensor) -> Tensor:
@@ -175,12 +169,12 @@ def not_equal(graph: OutputGraph, op: binary.NotEqualOp) -> Tensor:
 EMITTERS: EmitterTable = {
     binary.DivideOp: divide,
     binary.FloorDivideOp: floor_divide,
-    binary.FloorModOp: modulo(truncating=False),
-    binary.LeftShiftOp: shift("LEFT"),
-    binary.ModOp: modulo(truncating=True),
-    binary.RightShiftOp: shift("RIGHT"),
+    binary.FloorModOp: partial(modulo, truncating=False),
+    binary.LeftShiftOp: partial(shift, "LEFT"),
+    binary.ModOp: partial(modulo, truncating=True),
+    binary.RightShiftOp: partial(shift, "RIGHT"),
     binary.TruncDivideOp: truncated_divide,
-    binary.TruncModOp: modulo(truncating=True),
+    binary.TruncModOp: partial(modulo, truncating=True),
     binary.AddOp: binary_node("Add", "Xor"),
     binary.BitwiseAndOp: binary_node("BitwiseAnd", "And"),
     binary.BitwiseOrOp: binary_node("BitwiseOr", "Or"),

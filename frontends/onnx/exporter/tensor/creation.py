@@ -1,9 +1,10 @@
 """Emitters of filled tensors, sequences of numbers and one-hot tensors."""
 
+from functools import partial
+
 from xrelay.dialects.tensor import creation
 from xrelay.frontends.onnx.exporter.graph import (
     INT64,
-    Emitter,
     EmitterTable,
     OutputGraph,
     Tensor,
@@ -14,23 +15,15 @@ from xrelay.frontends.onnx.exporter.numbers import as_i64, computing_dtype, conv
 from xrelay.frontends.onnx.exporter.tensor.like import filled_like
 
 
-def zeros_or_ones(number: int) -> Emitter:
+def zeros_or_ones(number: int, graph: OutputGraph, op: creation.FilledOp) -> Tensor:
     """A tensor of one number."""
-
-    def emit(graph: OutputGraph, op: creation.FilledOp) -> Tensor:
-        dtype = dtype_of(op.result.type, "the result")
-        return graph.filled(graph.scalar(number, dtype), op.shape.get_values())
-
-    return emit
+    dtype = dtype_of(op.result.type, "the result")
+    return graph.filled(graph.scalar(number, dtype), op.shape.get_values())
 
 
-def zeros_or_ones_like(number: int) -> Emitter:
+def zeros_or_ones_like(number: int, graph: OutputGraph, op: creation.FilledLikeOp) -> Tensor:
     """A tensor of one number with the type of another one."""
-
-    def emit(graph: OutputGraph, op: creation.FilledLikeOp) -> Tensor:
-        return filled_like(graph, graph.scalar(number, graph.tensor(op.data).dtype), op.data)
-
-    return emit
+    return filled_like(graph, graph.scalar(number, graph.tensor(op.data).dtype), op.data)
 
 
 def full(graph: OutputGraph, op: creation.FullOp) -> Tensor:
@@ -55,7 +48,7 @@ def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
     depth, dtype = op.depth.value.data, dtype_of(op.result.type, "the result")
     indices = graph.tensor(op.indices)
     if not depth:
-        return graph.filled(graph.scalar(0, dtype), graph.result_shape(op))
+        return graph.zeros(op, dtype)
     indices = as_i64(graph, indices, depth)
     if not op.indices.type.get_num_dims():  # OneHot takes no scalars
         indices = graph.reshape(indices, [1])
@@ -75,9 +68,9 @@ def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
 EMITTERS: EmitterTable = {
     creation.ArangeOp: arange,
     creation.FullOp: full,
-    creation.OnesLikeOp: zeros_or_ones_like(1),
-    creation.OnesOp: zeros_or_ones(1),
-    creation.ZerosLikeOp: zeros_or_ones_like(0),
-    creation.ZerosOp: zeros_or_ones(0),
+    creation.OnesLikeOp: partial(zeros_or_ones_like, 1),
+    creation.OnesOp: partial(zeros_or_ones, 1),
+    creation.ZerosLikeOp: partial(zeros_or_ones_like, 0),
+    creation.ZerosOp: partial(zeros_or_ones, 0),
     creation.OneHotOp: one_hot,
 }

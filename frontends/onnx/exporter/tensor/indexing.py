@@ -3,21 +3,14 @@ Emitters of operators with indices. Relay moves the indices that it reads at int
 axis; ONNX leaves others open, so they are moved before, unless they are constants in range.
 """
 
-from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from xrelay.dialects.shapes import element_count, tuple_fields
 from xrelay.dialects.tensor import indexing
 from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.exporter.graph import (
-    BOOL,
-    INT64,
-    Emitter,
-    EmitterTable,
-    OutputGraph,
-    Tensor,
-)
+from xrelay.frontends.onnx.exporter.graph import BOOL, INT64, EmitterTable, OutputGraph, Tensor
 from xrelay.frontends.onnx.exporter.numbers import as_i64, converted
 
 
@@ -33,11 +26,6 @@ def in_range(graph: OutputGraph, indices: Tensor, length: int, mode: str = "clip
     return graph.node("Clip", indices, graph.scalar(0, INT64), graph.scalar(length - 1, INT64))
 
 
-def _nothing(graph: OutputGraph, dtype: np.dtype, shape: Sequence[int]) -> Tensor | None:
-    """The result if it has no elements, so that no index is read; None if it has some."""
-    return None if element_count(shape) else graph.filled(graph.scalar(0, dtype), shape)
-
-
 def take(graph: OutputGraph, op: indexing.TakeOp) -> Tensor:
     """Gather; with batches, GatherND."""
     data, indices = graph.tensor(op.data), graph.tensor(op.indices)
@@ -48,9 +36,7 @@ def take(graph: OutputGraph, op: indexing.TakeOp) -> Tensor:
     if shape[axis] < 0:
         graph.shape(op.data)
     if shape[axis] == 0 or 0 in op.result.type.get_shape():
-        nothing = _nothing(graph, data.dtype, graph.result_shape(op))
-        assert nothing is not None
-        return nothing
+        return graph.zeros(op, data.dtype)
     indices = in_range(graph, indices, shape[axis], op.mode.data)
     if not batch:
         return graph.node("Gather", data, indices, axis=axis)
@@ -70,9 +56,8 @@ def take(graph: OutputGraph, op: indexing.TakeOp) -> Tensor:
 def gather(graph: OutputGraph, op: indexing.GatherOp) -> Tensor:
     """GatherElements."""
     data, axis = graph.tensor(op.data), op.normalized_axis
-    nothing = _nothing(graph, data.dtype, graph.result_shape(op))
-    if nothing is not None:
-        return nothing
+    if 0 in graph.result_shape(op):
+        return graph.zeros(op, data.dtype)  # no index is read
     indices = in_range(graph, graph.tensor(op.indices), graph.shape(op.data)[axis])
     return graph.node("GatherElements", data, indices, axis=axis)
 
@@ -88,9 +73,8 @@ def gather_nd(graph: OutputGraph, op: indexing.GatherNDOp) -> Tensor:
     count, *_ = graph.shape(op.indices, "indices")
     if not count:
         raise NotExpressible("'indices' names no axis")
-    nothing = _nothing(graph, data.dtype, graph.result_shape(op))
-    if nothing is not None:
-        return nothing
+    if 0 in graph.result_shape(op):
+        return graph.zeros(op, data.dtype)  # no index is read
     indices = _numbers_last(graph, graph.tensor(op.indices), op.indices.type.get_num_dims())
     last = [length - 1 for length in shape[batch : batch + count]]
     indices = graph.node("Max", indices, graph.scalar(0, INT64))
@@ -104,9 +88,8 @@ def adv_index(graph: OutputGraph, op: indexing.AdvIndexOp) -> Tensor:
     type_, *_ = tuple_fields(op.inputs, "'inputs'")
     if -1 in type_.get_shape() or any(dim < 0 for dim in type_.get_shape()):
         raise NotExpressible("a field of 'inputs' has an unknown dimension")
-    nothing = _nothing(graph, data.dtype, graph.result_shape(op))
-    if nothing is not None:
-        return nothing
+    if 0 in graph.result_shape(op):
+        return graph.zeros(op, data.dtype)  # no index is read
     shape = op.index_shape()
     columns = [
         graph.unsqueeze(
@@ -123,19 +106,15 @@ def _require_reduction(data: Tensor, reduction: str | None) -> None:
         raise NotExpressible("its elements are bools, whose sums modulo 2 ONNX does not have")
 
 
-def scatter(reduction: str | None) -> Emitter:
+def scatter(reduction: str | None, graph: OutputGraph, op: indexing.ElementScatterOp) -> Tensor:
     """ScatterElements."""
-
-    def emit(graph: OutputGraph, op: indexing.ElementScatterOp) -> Tensor:
-        data, updates = graph.tensor(op.data), graph.tensor(op.updates)
-        _require_reduction(data, reduction)
-        indices = as_i64(graph, graph.tensor(op.indices), 2**62)
-        if 0 in op.indices.type.get_shape():
-            return data
-        axis = op.normalized_axis
-        return graph.node("ScatterElements", data, indices, updates, axis=axis, reduction=reduction)
-
-    return emit
+    data, updates = graph.tensor(op.data), graph.tensor(op.updates)
+    _require_reduction(data, reduction)
+    indices = as_i64(graph, graph.tensor(op.indices), 2**62)
+    if 0 in op.indices.type.get_shape():
+        return data
+    axis = op.normalized_axis
+    return graph.node("ScatterElements", data, indices, updates, axis=axis, reduction=reduction)
 
 
 def scatter_nd(graph: OutputGraph, op: indexing.ScatterNDOp) -> Tensor:
@@ -174,9 +153,9 @@ def sparse_to_dense(graph: OutputGraph, op: indexing.SparseToDenseOp) -> Tensor:
 EMITTERS: EmitterTable = {
     indexing.AdvIndexOp: adv_index,
     indexing.GatherOp: gather,
-    indexing.ScatterAddOp: scatter("add"),
+    indexing.ScatterAddOp: partial(scatter, "add"),
     indexing.ScatterNDOp: scatter_nd,
-    indexing.ScatterOp: scatter(None),
+    indexing.ScatterOp: partial(scatter, None),
     indexing.SparseToDenseOp: sparse_to_dense,
     indexing.GatherNDOp: gather_nd,
     indexing.TakeOp: take,

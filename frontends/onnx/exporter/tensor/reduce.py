@@ -1,6 +1,7 @@
 """Emitters of reductions."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 
 from xrelay.dialects.tensor import like
@@ -51,7 +52,7 @@ def mean(graph: OutputGraph, op: reduction.MeanOp) -> Tensor:
         return reduce(graph, "ReduceMean", data, axes, keepdims=keepdims)
     count = prod(graph.shape(op.data)[axis] for axis in axes)
     if not count:
-        return graph.filled(graph.scalar(0, data.dtype), graph.result_shape(op))
+        return graph.zeros(op, data.dtype)
     total = reduce(graph, "ReduceSum", data, axes, keepdims=keepdims)
     wide = UINT64 if data.dtype.kind == "u" else INT64
     quotient = graph.node("Div", graph.cast(total, wide), graph.scalar(count, wide))
@@ -70,28 +71,24 @@ def variance(graph: OutputGraph, op: reduction.VarianceOp) -> Tensor:
     return graph.cast(graph.node("Div", total, graph.scalar(count, dtype)), data.dtype)
 
 
-def extreme_index(op_type: str) -> Emitter:
+def extreme_index(op_type: str, graph: OutputGraph, op: reduction.ArgReductionOp) -> Tensor:
     """ArgMax or ArgMin; several axes are made one."""
-
-    def emit(graph: OutputGraph, op: reduction.ArgReductionOp) -> Tensor:
-        data, axes, keepdims = graph.tensor(op.data), op.reduced_axes, op.keepdims.value.data
-        last = 1 if op.select_last_index.value.data else None
-        if len(axes) == 1:
-            flag = 1 if keepdims else 0
-            index = graph.node(op_type, data, axis=axes[0], keepdims=flag, select_last_index=last)
-            return graph.cast(index, INT32)
-        shape, result = graph.shape(op.data), graph.result_shape(op)
-        if not axes:
-            return graph.filled(graph.scalar(0, INT32), result)
-        kept = [axis for axis in range(len(shape)) if axis not in axes]
-        moved = graph.transpose(data, [*kept, *axes])
-        # Without elements, -1 would not tell how many there are.
-        count = prod(shape[axis] for axis in axes)
-        rows = graph.reshape(moved, [*(shape[axis] for axis in kept), count])
-        index = graph.node(op_type, rows, axis=len(kept), keepdims=0, select_last_index=last)
-        return graph.reshape(graph.cast(index, INT32), result)
-
-    return emit
+    data, axes, keepdims = graph.tensor(op.data), op.reduced_axes, op.keepdims.value.data
+    last = 1 if op.select_last_index.value.data else None
+    if len(axes) == 1:
+        flag = 1 if keepdims else 0
+        index = graph.node(op_type, data, axis=axes[0], keepdims=flag, select_last_index=last)
+        return graph.cast(index, INT32)
+    shape, result = graph.shape(op.data), graph.result_shape(op)
+    if not axes:
+        return graph.zeros(op, INT32)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    moved = graph.transpose(data, [*kept, *axes])
+    # Without elements, -1 would not tell how many there are.
+    count = prod(shape[axis] for axis in axes)
+    rows = graph.reshape(moved, [*(shape[axis] for axis in kept), count])
+    index = graph.node(op_type, rows, axis=len(kept), keepdims=0, select_last_index=last)
+    return graph.reshape(graph.cast(index, INT32), result)
 
 
 def collapse_sum(graph: OutputGraph, op: like.CollapseSumOp) -> Tensor:
@@ -107,8 +104,8 @@ EMITTERS: EmitterTable = {
     like.CollapseSumToOp: collapse_sum,
     reduction.AllOp: reduction_node("ReduceMin"),
     reduction.AnyOp: reduction_node("ReduceMax"),
-    reduction.ArgmaxOp: extreme_index("ArgMax"),
-    reduction.ArgminOp: extreme_index("ArgMin"),
+    reduction.ArgmaxOp: partial(extreme_index, "ArgMax"),
+    reduction.ArgminOp: partial(extreme_index, "ArgMin"),
     reduction.MaxOp: reduction_node("ReduceMax"),
     reduction.MeanOp: mean,
     reduction.MinOp: reduction_node("ReduceMin"),

@@ -1,7 +1,5 @@
 """Emitters of sorting, selection by size, and sums of beginnings."""
 
-from xdsl.dialects.builtin import BoolAttr
-
 from xrelay.dialects.shapes import element_count, normalize_axis
 from xrelay.dialects.tensor import sort
 from xrelay.frontends.onnx.errors import NotExpressible
@@ -19,10 +17,16 @@ from xrelay.frontends.onnx.exporter.graph import (
 
 
 def _top(
-    graph: OutputGraph, data: Tensor, count: int, axis: int, is_ascend: BoolAttr
+    graph: OutputGraph, op: sort.SortFamilyOp | sort.TopkOp, count: int = 0
 ) -> tuple[Tensor, Tensor]:
-    """TopK: the first elements in order and their indices. Of equal ones the first comes first."""
-    largest = 0 if is_ascend.value.data else 1
+    """
+    TopK: the first elements in order and their indices, of all where `count` is below 1. Of equal
+    ones the first comes first.
+    """
+    data, axis = graph.tensor(op.data), op.normalized_axis
+    if count < 1:
+        count = graph.shape(op.data)[axis]
+    largest = 0 if op.is_ascend.value.data else 1
     values, indices = graph.nodes_outputs(
         "TopK", data, graph.integers([count]), count=2, axis=axis, largest=largest
     )
@@ -31,11 +35,7 @@ def _top(
 
 def topk(graph: OutputGraph, op: sort.TopkOp) -> Exported:
     """TopK."""
-    axis = op.normalized_axis
-    count = 0 if op.k is None else op.k.value.data
-    if count < 1:
-        count = graph.shape(op.data)[axis]
-    values, indices = _top(graph, graph.tensor(op.data), count, axis, op.is_ascend)
+    values, indices = _top(graph, op, 0 if op.k is None else op.k.value.data)
     indices = graph.cast(indices, INT32 if op.dtype is None else element_dtype(op.dtype, "'dtype'"))
     match op.ret_type.data:
         case "values":
@@ -48,15 +48,12 @@ def topk(graph: OutputGraph, op: sort.TopkOp) -> Exported:
 
 def sorted_elements(graph: OutputGraph, op: sort.SortOp) -> Tensor:
     """TopK of all elements."""
-    data, axis = graph.tensor(op.data), op.normalized_axis
-    return _top(graph, data, graph.shape(op.data)[axis], axis, op.is_ascend)[0]
+    return _top(graph, op)[0]
 
 
 def argsort(graph: OutputGraph, op: sort.ArgsortOp) -> Tensor:
     """The indices of TopK of all elements."""
-    data, axis = graph.tensor(op.data), op.normalized_axis
-    indices = _top(graph, data, graph.shape(op.data)[axis], axis, op.is_ascend)[1]
-    return graph.cast(indices, dtype_of(op.result.type, "the result"))
+    return graph.cast(_top(graph, op)[1], dtype_of(op.result.type, "the result"))
 
 
 def argwhere(graph: OutputGraph, op: sort.ArgwhereOp) -> Tensor:

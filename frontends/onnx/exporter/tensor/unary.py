@@ -1,6 +1,5 @@
 """Emitters of arithmetic, logic and conversion of one operand."""
 
-from collections.abc import Callable
 from math import isnan
 
 from xdsl.ir import Operation
@@ -19,11 +18,15 @@ from xrelay.frontends.onnx.exporter.graph import (
 from xrelay.frontends.onnx.exporter.numbers import rounded
 
 
-def unary_node(op_type: str) -> Emitter:
-    """An operator with the meaning of an ONNX operator of one input."""
+def unary_node(op_type: str, unchanged: str = "") -> Emitter:
+    """
+    An operator with the meaning of an ONNX operator of one input. Elements whose dtype is of a kind
+    in `unchanged` stay as they are: "i", "u" and "b" are signed and unsigned integers and bools.
+    """
 
     def emit(graph: OutputGraph, op: Operation) -> Tensor:
-        return graph.node(op_type, graph.tensor(op.operands[0]))
+        data = graph.tensor(op.operands[0])
+        return data if data.dtype.kind in unchanged else graph.node(op_type, data)
 
     return emit
 
@@ -43,18 +46,6 @@ def negative(graph: OutputGraph, op: unary.NegativeOp) -> Tensor:
     return graph.node("Neg", data)
 
 
-def sign(graph: OutputGraph, op: unary.SignOp) -> Tensor:
-    """Sign; bools stay as they are."""
-    data = graph.tensor(op.data)
-    return data if data.dtype == BOOL else graph.node("Sign", data)
-
-
-def absolute(graph: OutputGraph, op: unary.AbsOp) -> Tensor:
-    """Abs."""
-    data = graph.tensor(op.data)
-    return data if data.dtype.kind in "ub" else graph.node("Abs", data)
-
-
 def reciprocal_root(graph: OutputGraph, op: unary.RsqrtOp) -> Tensor:
     """1 / sqrt(x)."""
     return graph.node("Reciprocal", graph.node("Sqrt", graph.tensor(op.data)))
@@ -66,19 +57,10 @@ def truncated(graph: OutputGraph, data: Tensor) -> Tensor:
     return graph.node("Where", below, graph.node("Ceil", data), graph.node("Floor", data))
 
 
-def rounding(round_data: Callable[[OutputGraph, Tensor], Tensor]) -> Emitter:
-    """Rounding of floating-point numbers; integers stay as they are."""
-
-    def emit(graph: OutputGraph, op: Operation) -> Tensor:
-        data = graph.tensor(op.operands[0])
-        return data if data.dtype.kind in "iub" else round_data(graph, data)
-
-    return emit
-
-
-def rounding_node(op_type: str) -> Emitter:
-    """Rounding with the meaning of an ONNX operator."""
-    return rounding(lambda graph, data: graph.node(op_type, data))
+def truncate(graph: OutputGraph, op: unary.TruncOp) -> Tensor:
+    """Rounding towards zero; integers stay as they are."""
+    data = graph.tensor(op.data)
+    return data if data.dtype.kind in "iub" else truncated(graph, data)
 
 
 def clip(graph: OutputGraph, op: unary.ClipOp) -> Tensor:
@@ -110,15 +92,15 @@ _UNARY: dict[type[IRDLOperation], str] = {
 EMITTERS: EmitterTable = {
     **{op: unary_node(op_type) for op, op_type in _UNARY.items()},
     like.CastLikeOp: cast,
-    unary.AbsOp: absolute,
+    unary.AbsOp: unary_node("Abs", unchanged="ub"),
     unary.CastOp: cast,
-    unary.CeilOp: rounding_node("Ceil"),
+    unary.CeilOp: unary_node("Ceil", unchanged="iub"),
     unary.ClipOp: clip,
     unary.CopyOp: identity,
-    unary.FloorOp: rounding_node("Floor"),
+    unary.FloorOp: unary_node("Floor", unchanged="iub"),
     unary.NegativeOp: negative,
-    unary.RoundOp: rounding_node("Round"),
+    unary.RoundOp: unary_node("Round", unchanged="iub"),
     unary.RsqrtOp: reciprocal_root,
-    unary.SignOp: sign,
-    unary.TruncOp: rounding(truncated),
+    unary.SignOp: unary_node("Sign", unchanged="b"),
+    unary.TruncOp: truncate,
 }

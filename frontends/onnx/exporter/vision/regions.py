@@ -33,8 +33,7 @@ def roi_align(graph: OutputGraph, op: regions.RoiAlignOp) -> Tensor:
         spatial_scale=real_attribute(op.spatial_scale, data.dtype, "spatial_scale"),
         coordinate_transformation_mode="output_half_pixel",
     )
-    lengths = layout.lengths(graph.result_shape(op))
-    targets = [lengths[name] for name in canonical.names]
+    targets = canonical.shape(layout.lengths(graph.result_shape(op)))
     return change_layout(graph, result, targets, canonical, layout)[0]
 
 

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
-
-from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.errors import UnsupportedNode
 from xrelay.frontends.onnx.importer.node import Node
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS
 
@@ -63,21 +61,3 @@ def halves(totals: Sequence[int], *, more_at_end: bool) -> list[int]:
     small = [total // 2 for total in totals]
     large = [total - total // 2 for total in totals]
     return small + large if more_at_end else large + small
-
-
-def kernel_shape(node: Node) -> list[int]:
-    """The attribute of pooling: the lengths of windows."""
-    kernel = node.integers("kernel_shape")
-    if kernel is None:
-        raise OnnxImportError("attribute 'kernel_shape' is missing")
-    return kernel
-
-
-def require_image(node: Node, value: SSAValue) -> tuple[int, ...]:
-    """The height and width of an input of rank 4."""
-    shape = node.shape_of(value)
-    if len(shape) != 4:
-        raise UnsupportedNode(
-            f"its input has the shape {list(shape)}: only images, of rank 4, are supported"
-        )
-    return shape[2:]

@@ -45,8 +45,8 @@ Way = Callable[[Node], Sequence[SSAValue]]
 def branch(node: Node) -> Sequence[SSAValue]:
     """If: one branch is imported where the condition is known, and else both, as an `scf.if`."""
     graphs = node.graph("then_branch"), node.graph("else_branch")
-    if element_count(node.shape_of(node.input(0))) != 1:
-        found = element_count(node.shape_of(node.input(0)))
+    found = element_count(node.shape_of(node.input(0)))
+    if found != 1:
         raise OnnxImportError(f"input 0 ('cond') has {found} elements, expected one")
     known = node.known_value(node.input(0))
     if known is not None:

@@ -11,7 +11,7 @@ from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
 from xrelay.frontends.onnx.importer.node import Node
-from xrelay.frontends.onnx.tensors import Array
+from xrelay.interpreters.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,24 @@ def scan_parts(node: Node) -> ScanParts:
     )
 
 
+def loop_parts(node: Node) -> tuple[GraphProto, list[SSAValue]]:
+    """
+    The body of a Loop, and what it carries first.
+
+    Raises OnnxImportError for a body with too few outputs.
+    """
+    body = node.graph("body")
+    initial = [node.input(index) for index in range(2, node.input_count)]
+    if len(body.output) < 1 + len(initial):
+        raise OnnxImportError(
+            f"its body has {len(body.output)} outputs, expected {1 + len(initial)} or more"
+        )
+    return body, initial
+
+
 def single(node: Node, index: int, what: str) -> int:
     """The number in a constant input, which may be a length that is known when the program runs only."""
-    array = node.known(index, what)
-    if array.size != 1:
-        raise OnnxImportError(f"input {index} ('{what}') has {array.size} elements, expected one")
-    number = array.item()
+    number = node.known_number(index, what)
     return number if is_open(number) else int(number)
 
 

@@ -27,7 +27,7 @@ from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
-from xrelay.frontends.onnx.importer.core.loop_inputs import scan_parts, single
+from xrelay.frontends.onnx.importer.core.loop_inputs import loop_parts, scan_parts, single
 from xrelay.frontends.onnx.importer.node import Node
 from xrelay.frontends.onnx.importer.sizes import require_size
 
@@ -39,9 +39,7 @@ Body = Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
 
 def counted_loop(node: Node, rounds: int | None = None) -> Sequence[SSAValue]:
     """Loop whose condition stays true: it makes so many rounds, where that is given, or else as its input M says."""
-    body = node.graph("body")
-    initial = [node.input(index) for index in range(2, node.input_count)]
-    require_outputs(node, len(body.output), 1 + len(initial))
+    body, initial = loop_parts(node)
     going = node.constant(np.array(True))
     added = len(body.output) - 1 - len(initial)
     if rounds is None and node.has_input(1) and not single(node, 1, "cond"):
@@ -96,9 +94,7 @@ def counted_scan(node: Node) -> Sequence[SSAValue]:
 
 def tested_loop(node: Node) -> Sequence[SSAValue]:
     """Loop with a condition, at most as many rounds as its input M says, if it has that."""
-    body = node.graph("body")
-    initial = [node.input(position) for position in range(2, node.input_count)]
-    require_outputs(node, len(body.output), 1 + len(initial))
+    body, initial = loop_parts(node)
     if len(body.output) > 1 + len(initial):
         raise DependsOnData(
             "how many rounds it makes is computed, and the shape of what rounds add depends on it"
@@ -165,12 +161,6 @@ def repeated(
     loop = scf.ForOp(index(node, 0), end, index(node, 1), [*initial, *begins], block)
     node.add(loop)
     return list(loop.results)
-
-
-def require_outputs(node: Node, found: int, least: int) -> None:
-    """Raises OnnxImportError for a body with too few outputs."""
-    if found < least:
-        raise OnnxImportError(f"its body has {found} outputs, expected {least} or more")
 
 
 def require_types(before: Sequence[SSAValue], after: Sequence[SSAValue]) -> None:

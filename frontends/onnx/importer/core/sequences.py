@@ -45,13 +45,9 @@ def _fields(node: Node, index: int) -> list[SSAValue]:
     return list(value.owner.fields) if rows is None else fields_of(node, rows)
 
 
-def _position(node: Node, index: int, length: int) -> int:
-    """An input that is a place from 0 to before `length`, or counted from the end."""
-    return _place(node, index, length, length - 1)
-
-
-def _place(node: Node, index: int, length: int, last: int) -> int:
-    """An input that is a place from 0 to the last one, or counted from the end."""
+def _place(node: Node, index: int, length: int, *, may_end: bool = False) -> int:
+    """An input that is a place from 0 to before `length`, or that itself, or counted from the end."""
+    last = length if may_end else length - 1
     numbers = node.known_integers(index, "position")
     if len(numbers) != 1 or not -length <= numbers[0] <= last:
         raise OnnxImportError(
@@ -76,16 +72,16 @@ def at(node: Node) -> SSAValue:
     """SequenceAt: one of the tensors."""
     parts, is_known = parts_of(node, node.input(0)), node.known_value(node.input(1)) is not None
     if parts is not None and is_known:
-        return part(node, parts, _position(node, 1, count_of(node, parts)))
+        return part(node, parts, _place(node, 1, count_of(node, parts)))
     rows = rows_of(node, 0)
     if rows is None:
         fields = _fields(node, 0)
         # In bodies, which are unrolled where that makes places known, all would be put together in each round.
         rows = None if is_known or not node.is_of_graph else stacked(node, fields)
         if rows is None:
-            return fields[_position(node, 1, len(fields))]
+            return fields[_place(node, 1, len(fields))]
     if is_known:
-        return element(node, rows, 0, _position(node, 1, node.shape_of(rows)[0]))
+        return element(node, rows, 0, _place(node, 1, node.shape_of(rows)[0]))
     return node.emit(TakeOp(rows, node.input_as_scalar(1), axis=0, mode="wrap"))
 
 
@@ -94,10 +90,10 @@ def insert(node: Node) -> SSAValue:
     rows, tensor = rows_of(node, 0), node.input(1)
     if rows is not None and node.shape_of(rows)[1:] == node.shape_of(tensor):
         count = node.shape_of(rows)[0]
-        place = _place(node, 2, count, count) if node.has_input(2) else count
+        place = _place(node, 2, count, may_end=True) if node.has_input(2) else count
         return node.sequence(Rows(edited(node, rows, place, place, [tensor])))
     fields = _fields(node, 0)
-    place = _place(node, 2, len(fields), len(fields)) if node.has_input(2) else len(fields)
+    place = _place(node, 2, len(fields), may_end=True) if node.has_input(2) else len(fields)
     fields.insert(place, tensor)
     return node.emit(TupleOp(fields))
 
@@ -107,12 +103,12 @@ def erase(node: Node) -> SSAValue:
     rows = rows_of(node, 0)
     if rows is not None:
         count = node.shape_of(rows)[0]
-        place = _position(node, 1, count) if node.has_input(1) else count - 1
+        place = _place(node, 1, count) if node.has_input(1) else count - 1
         return node.sequence(Rows(edited(node, rows, place, place + 1)))
     fields = _fields(node, 0)
     if not fields:
         raise OnnxImportError("its sequence is empty")
-    del fields[_position(node, 1, len(fields)) if node.has_input(1) else -1]
+    del fields[_place(node, 1, len(fields)) if node.has_input(1) else -1]
     return node.emit(TupleOp(fields))
 
 

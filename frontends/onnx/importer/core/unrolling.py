@@ -9,8 +9,8 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp
-from xrelay.frontends.onnx.errors import DependsOnData, OnnxImportError
-from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, scan_parts, single
+from xrelay.frontends.onnx.errors import DependsOnData
+from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, loop_parts, scan_parts, single
 from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import Node
 from xrelay.frontends.onnx.tensors import element_type_of
@@ -29,14 +29,9 @@ def unrolled_loop(node: Node) -> Sequence[SSAValue]:
     those that each round adds, joined along a new first axis. The condition must be known after
     each round.
     """
-    body = node.graph("body")
     limit = int(single(node, 0, "M")) if node.has_input(0) else None
     carries_on = bool(single(node, 1, "cond")) if node.has_input(1) else True
-    carried = [node.input(index) for index in range(2, node.input_count)]
-    if len(body.output) < 1 + len(carried):
-        raise OnnxImportError(
-            f"its body has {len(body.output)} outputs, expected {1 + len(carried)} or more"
-        )
+    body, carried = loop_parts(node)
     added: list[list[SSAValue]] = [[] for _ in body.output[1 + len(carried) :]]
     rounds = 0
     condition = node.constant(np.array(carries_on))
@@ -50,7 +45,7 @@ def unrolled_loop(node: Node) -> Sequence[SSAValue]:
             parts.append(node.emit(ExpandDimsOp(part, 0)))
         rounds += 1
         if rounds == 1 and limit is not None and goes_on(body, node.known_around):
-            require_small(node, node.operation_count - before, limit)
+            require_small(node.operation_count - before, limit)
         if limit is None or rounds < limit:
             known = node.known_value(condition)
             if known is None:
@@ -94,7 +89,7 @@ def unrolled_scan(node: Node) -> Sequence[SSAValue]:
         ]
         outputs = node.inline_graph(body, [*carried, *slices])
         if number == 0:
-            require_small(node, node.operation_count - before, rounds)
+            require_small(node.operation_count - before, rounds)
         carried = outputs[: len(carried)]
         for rows, part in zip(added, outputs[len(carried) :], strict=True):
             rows.append(part)
@@ -116,7 +111,7 @@ def require_few(node: Node, rounds: int) -> None:
         )
 
 
-def require_small(node: Node, operations: int, rounds: int) -> None:
+def require_small(operations: int, rounds: int) -> None:
     """Refuses a loop that would become too large, by what its first round made, inner loops included."""
     if operations * rounds > MAX_OPERATIONS:
         raise DependsOnData(

@@ -64,8 +64,7 @@ class Axis:
     @property
     def varies(self) -> bool:
         """Whether a length is known when the program runs only."""
-        fitted = () if self.fit is None else self.fit.pairs
-        return any(map(is_open, (self.length, self.target, *chain(*fitted))))
+        return any(map(is_open, (self.length, self.target, *chain(*self.pairs))))
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:

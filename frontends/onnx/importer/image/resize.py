@@ -54,10 +54,8 @@ def resize(node: Node) -> SSAValue:
     named = (
         list(range(len(shape))) if stated is None else normalize_axes(stated, len(shape), "axes")
     )
-    scales, sizes = (
-        _numbers(node, index, what) if node.has_input(index) else np.zeros(0)
-        for index, what in ((2, "scales"), (3, "sizes"))
-    )
+    scales = _numbers(node, 2, "scales") if node.has_input(2) else np.zeros(0)
+    sizes = _numbers(node, 3, "sizes") if node.has_input(3) else np.zeros(0)
     if (scales.size == 0) == (sizes.size == 0) or max(scales.size, sizes.size) != len(named):
         raise OnnxImportError(
             f"it has {scales.size} scales and {sizes.size} sizes, expected {len(named)} of one kind"
@@ -231,21 +229,18 @@ def _resized_axis(
     if how.mode == "nearest":
         return varying.nearest(node, data, position, axis, how)
     if axis.varies:
-        return _resized_open_axis(node, data, position, axis, how)
-    places = node.known_value(varying.places_of(varying.Places(node), axis, how.coordinates))
-    assert places is not None, "the axis is known"
-    _require_weights(position, axis, axis.length)
-    weights = node.constant(_weights(axis, places, how).T.astype(node.element_dtype(data)))
-    return _product(node, data, position, weights)
-
-
-def _resized_open_axis(
-    node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
-) -> SSAValue:
-    """The same where a length is known when the program runs only."""
-    data, weights, rows = varying.weights(node, data, position, axis, how)
-    _require_weights(position, axis, rows)
-    return _product(node, data, position, cast(node, weights, node.element_type(data)))
+        data, weights, rows = varying.weights(node, data, position, axis, how)
+        _require_weights(position, axis, rows)
+        weights = cast(node, weights, node.element_type(data))
+    else:
+        places = node.known_value(varying.places_of(varying.Places(node), axis, how.coordinates))
+        assert places is not None, "the axis is known"
+        _require_weights(position, axis, axis.length)
+        weights = node.constant(_weights(axis, places, how).T.astype(node.element_dtype(data)))
+    # The product of the axis with a matrix.
+    order = [each for each in range(len(node.shape_of(data))) if each != position] + [position]
+    product = matrix_product(node, node.emit(TransposeOp(data, order)), weights)
+    return node.emit(TransposeOp(product, [order.index(each) for each in range(len(order))]))
 
 
 def _require_weights(position: int, axis: Axis, rows: int) -> None:
@@ -254,14 +249,6 @@ def _require_weights(position: int, axis: Axis, rows: int) -> None:
             f"axis {position} of length {axis.length} is resized to {axis.target} by a matrix, "
             f"which is limited to {MAX_WEIGHTS} elements"
         )
-
-
-def _product(node: Node, data: SSAValue, position: int, weights: SSAValue) -> SSAValue:
-    """The product of an axis with a matrix."""
-    order = [each for each in range(len(node.shape_of(data))) if each != position] + [position]
-    moved = node.emit(TransposeOp(data, order))
-    product = matrix_product(node, moved, weights)
-    return node.emit(TransposeOp(product, [order.index(each) for each in range(len(order))]))
 
 
 def _weights(axis: Axis, places: Array, how: Interpolation) -> Array:

@@ -15,7 +15,7 @@ from xrelay.dialects.tensor.indexing import ScatterNDOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.conv.windows import Window
-from xrelay.frontends.onnx.importer.emitting import cast, joined, quotient, reshaped
+from xrelay.frontends.onnx.importer.emitting import along, cast, joined, quotient, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.interpreters.arrays import Array
@@ -96,8 +96,7 @@ def _open_grid(
             place = node.emit(MultiplyOp(place, node.scalar(2, place)))
             place = node.emit(AddOp(place, node.scalar(1 - length, place)))
             place = node.emit(DivideOp(place, node.scalar(length, place)))
-        along = [length if each == axis else 1 for each in range(rank)]
-        whole = node.emit(BroadcastToOp(reshaped(node, place, tuple(along)), lengths))
+        whole = node.emit(BroadcastToOp(along(node, place, axis, rank), lengths))
         fields.append(reshaped(node, whole, (1, prod(lengths), 1)))
     fields.append(node.filled(np.ones(()), (1, prod(lengths), 1)))
     return cast(node, joined(node, fields, 2), node.element_type(matrices))
@@ -161,13 +160,11 @@ def _window_places(
     total: SSAValue | None = None
     for axis in range(axes):
         for first, counts, apart in zip((0, axes), lengths, steps, strict=True):
-            along = node.counting(counts[axis])
+            numbers = node.counting(counts[axis])
             distance = apart[axis] * prod(image[axis + 1 :])
-            along = node.emit(MultiplyOp(along, node.scalar(distance, along)))
-            shape = [1] * 2 * axes
-            shape[first + axis] = counts[axis]
-            along = reshaped(node, along, tuple(shape))
-            total = along if total is None else node.emit(AddOp(total, along))
+            numbers = node.emit(MultiplyOp(numbers, node.scalar(distance, numbers)))
+            numbers = along(node, numbers, first + axis, 2 * axes)
+            total = numbers if total is None else node.emit(AddOp(total, numbers))
     assert total is not None, "there is an axis"
     return node.computed(total)
 

@@ -18,31 +18,21 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.lengths import is_open, larger, smaller
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    DivideOp,
-    EqualOp,
-    LessEqualOp,
-    LessOp,
-    MaximumOp,
-    MinimumOp,
-    MultiplyOp,
-    SubtractOp,
-)
+from xrelay.dialects.tensor.binary import EqualOp, LessEqualOp, LessOp
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.dialects.tensor.unary import AbsOp, CeilOp, FloorOp
-from xrelay.frontends.onnx.importer.emitting import cast, reshaped
+from xrelay.frontends.onnx.importer.emitting import Arithmetic, cast, reshaped
 from xrelay.frontends.onnx.importer.image.axes import Axis, Interpolation
 from xrelay.frontends.onnx.importer.node import Node
 
 
-class Places:
+class Places(Arithmetic):
     """Arithmetic of places on an axis, in f64, which are tensors or numbers."""
 
     def __init__(self, node: Node):
-        self.node = node
+        super().__init__(node)
         self.like = node.constant(np.zeros((), np.float64))
 
     def number(self, value: float) -> SSAValue:
@@ -53,31 +43,9 @@ class Places:
         """The numbers from 0 up to a length."""
         return cast(self.node, self.node.counting(length), f64)
 
-    def add(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
-        return self.node.emit(AddOp(one, self._value(other)))
-
-    def subtract(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
-        return self.node.emit(SubtractOp(one, self._value(other)))
-
-    def multiply(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
-        return self.node.emit(MultiplyOp(one, self._value(other)))
-
-    def divide(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
-        return self.node.emit(DivideOp(one, self._value(other)))
-
-    def smaller(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
-        return self.node.emit(MinimumOp(one, self._value(other)))
-
-    def larger(self, one: SSAValue, other: SSAValue | float) -> SSAValue:
-        return self.node.emit(MaximumOp(one, self._value(other)))
-
     def within(self, places: SSAValue, length: int) -> SSAValue:
         """Indices of the elements of an axis at whole places; those of its ends for what is beyond."""
-        clipped = self.larger(self.smaller(places, self.number(length - 1)), 0.0)
-        return cast(self.node, clipped, i64)
-
-    def _value(self, value: SSAValue | float) -> SSAValue:
-        return value if isinstance(value, SSAValue) else self.number(value)
+        return cast(self.node, self.larger(self.smaller(places, length - 1), 0.0), i64)
 
 
 def places_of(at: Places, axis: Axis, coordinates: str) -> SSAValue:
@@ -91,11 +59,11 @@ def places_of(at: Places, axis: Axis, coordinates: str) -> SSAValue:
             # One place is at the start.
             is_alone = at.node.emit(EqualOp(last, at.number(0.0)))
             last = at.node.emit(WhereOp(is_alone, at.number(1.0), last))
-            return at.divide(at.multiply(x, at.number(axis.length - 1)), last)
+            return at.divide(at.multiply(x, axis.length - 1), last)
         case "pytorch_half_pixel":
             half = at.subtract(_on_axis(at, axis, at.add(x, 0.5)), 0.5)
             # One place is at the start.
-            return at.multiply(half, at.number(smaller(axis.target - 1, 1)))
+            return at.multiply(half, smaller(axis.target - 1, 1))
         case "tf_half_pixel_for_nn":
             return _on_axis(at, axis, at.add(x, 0.5))
         case "half_pixel_symmetric":
@@ -130,14 +98,14 @@ def _whole(at: Places, axis: Axis) -> SSAValue:
 
 def _share(at: Places, value: SSAValue, pair: tuple[int, int]) -> SSAValue:
     """A value times the first one of two lengths divided by the second one."""
-    return at.divide(at.multiply(value, at.number(pair[0])), at.number(pair[1]))
+    return at.divide(at.multiply(value, pair[0]), pair[1])
 
 
 def _scale(at: Places, axis: Axis) -> SSAValue:
     """The scale of an axis."""
     if axis.scale is not None:
         return at.number(axis.scale)
-    found = [at.divide(at.number(size), at.number(length)) for length, size in axis.pairs]
+    found = [at.divide(at.number(size), length) for length, size in axis.pairs]
     return reduce(at.smaller if axis.fit and axis.fit.is_least else at.larger, found)
 
 
@@ -173,7 +141,7 @@ def weights(
     at = Places(node)
     beyond = 0 if how.exclude_outside else _reach(axis, how)
     rows = axis.length + 2 * beyond
-    row = at.subtract(at.counting(rows), at.number(beyond))
+    row = at.subtract(at.counting(rows), beyond)
     places = reshaped(node, places_of(at, axis, how.coordinates), (1, axis.target))
     distances = node.emit(AbsOp(at.subtract(reshaped(node, row, (rows, 1)), places)))
     if how.antialias:

@@ -51,20 +51,7 @@ def hidden_from(graph: Written, places: str, keys: int, window: int = -1) -> str
 
 def mask_of(graph: Written, hidden: str) -> str:
     """What is added to scores: -inf where a key is hidden."""
-    dtype = graph.node.element_dtype(graph.node.input(0))
-    ends = (graph.constant(np.asarray(each).astype(dtype)) for each in (-np.inf, 0.0))
-    return graph.one("Where", hidden, *ends)
-
-
-def added(graph: Written, *names: str) -> str:
-    """The sum of the names that are not absent; absent when there is none."""
-    present = [name for name in names if name]
-    if not present:
-        return ""
-    total = present[0]
-    for name in present[1:]:
-        total = graph.one("Add", total, name)
-    return total
+    return graph.one("Where", hidden, graph.number(-np.inf), graph.number(0.0))
 
 
 def _padding_mask(
@@ -76,8 +63,7 @@ def _padding_mask(
     """
     if mask is None:
         return ""
-    node, shape = graph.node, graph.node.shape_of(mask)
-    name = graph.value(mask)
+    name, shape = graph.value(mask), graph.node.shape_of(mask)
     if shape == (batch,) and shape != (batch, keys):
         lengths = graph.one("Cast", name, to=TensorProto.INT64)
         lengths = graph.one("Reshape", lengths, graph.integers(batch, 1))
@@ -93,21 +79,23 @@ def _padding_mask(
             f"its mask has the shape {list(shape)}, supported are {[batch]}, {[batch, keys]} and "
             f"{[batch, queries, keys]}"
         )
-    dtype = node.element_dtype(node.input(0))
-    ends = (graph.constant(np.asarray(each).astype(dtype)) for each in (0.0, value))
-    return graph.one("Where", name, *ends)
+    return graph.one("Where", name, graph.number(0.0), graph.number(value))
+
+
+def _mask(
+    graph: Written, tokens: SSAValue | None, shape: tuple[int, int, int], *, forward: bool
+) -> str:
+    """What is added to scores: for a mask of tokens, as input 5 says, and with `forward` for keys behind their query."""
+    batch, queries, keys = shape
+    hidden = graph.node.real("mask_filter_value", -10000.0)
+    given = _padding_mask(graph, tokens, batch, queries, keys, hidden)
+    later = past_mask(graph, queries, keys) if forward else ""
+    return graph.sum(given, graph.input(5), later)
 
 
 def scale_of(node: Node) -> float | None:
     """The attribute, of which 0 stands for its default."""
     return node.real("scale", 0.0) or None
-
-
-def _attended(
-    graph: Written, query: str, key: str, value: str, mask: str, scale: float | None
-) -> str:
-    """ONNX's Attention of queries, keys and values by heads."""
-    return graph.one("Attention", query, key, value, mask, scale=scale)
 
 
 def joined(graph: Written, past: str, new: str) -> str:
@@ -130,7 +118,7 @@ def attention(node: Node) -> list[SSAValue | None]:
     if sum(sizes) != width or len(sizes) != 3 or heads < 1 or any(each % heads for each in sizes):
         raise OnnxImportError(f"'num_heads' is {heads}, weights make rows of {width} elements")
     product = graph.one("MatMul", graph.value(data), graph.input(1))
-    product = added(graph, product, graph.input(2))
+    product = graph.sum(product, graph.input(2))
     parts = graph.several(3, "Split", product, graph.integers(*sizes), axis=2)
     query, key, value = (by_heads(graph, part, (batch, length), heads) for part in parts)
     keys = length
@@ -141,11 +129,8 @@ def attention(node: Node) -> list[SSAValue | None]:
         before = [graph.one("Squeeze", half, axes) for half in halves]
         key, value = (joined(graph, *pair) for pair in zip(before, (key, value), strict=True))
         keys += node.shape_of(past)[3]
-    hidden = node.real("mask_filter_value", -10000.0)
-    mask = _padding_mask(graph, node.optional(3), batch, length, keys, hidden)
-    later = past_mask(graph, length, keys) if forward else ""
-    mask = added(graph, mask, graph.input(5), later)
-    found = _attended(graph, query, key, value, mask, scale_of(node))
+    mask = _mask(graph, node.optional(3), (batch, length, keys), forward=forward)
+    found = graph.one("Attention", query, key, value, mask, scale=scale_of(node))
     outputs = [by_tokens(graph, found, (batch, length))]
     if node.output_count > 1:
         axes = graph.integers(0)
@@ -171,18 +156,15 @@ def multi_head_attention(node: Node) -> list[SSAValue | None]:
         rest = last[2] if len(last) == 3 else heads * last[3]
         sizes = graph.integers(width, width, rest)
         biases = graph.several(3, "Split", graph.input(3), sizes, axis=0)
-    query = by_heads(graph, added(graph, graph.input(0), biases[0]), (batch, length), heads)
+    query = by_heads(graph, graph.sum(graph.input(0), biases[0]), (batch, length), heads)
     key, value = (_keys_by_heads(graph, index, biases[index], batch, heads) for index in (1, 2))
     keys = node.shape_of(node.input(1))[-2]
     pasts = [graph.input(index) for index in (6, 7)]
     if node.has_input(6):
         keys += node.shape_of(node.input(6))[2]
     key, value = (joined(graph, *pair) for pair in zip(pasts, (key, value), strict=True))
-    hidden = node.real("mask_filter_value", -10000.0)
-    mask = _padding_mask(graph, node.optional(4), batch, length, keys, hidden)
-    later = past_mask(graph, length, keys) if forward else ""
-    mask = added(graph, mask, graph.input(5), later)
-    found = _attended(graph, query, key, value, mask, scale_of(node))
+    mask = _mask(graph, node.optional(4), (batch, length, keys), forward=forward)
+    found = graph.one("Attention", query, key, value, mask, scale=scale_of(node))
     return list(graph.results([by_tokens(graph, found, (batch, length)), key, value]))
 
 
@@ -194,7 +176,7 @@ def _keys_by_heads(graph: Written, index: int, bias: str, batch: int, heads: int
         if bias:
             raise UnsupportedNode("keys or values by heads, and a bias of them")
         return name
-    return by_heads(graph, added(graph, name, bias), (batch, shape[1]), heads)
+    return by_heads(graph, graph.sum(name, bias), (batch, shape[1]), heads)
 
 
 def rotary_embedding(node: Node) -> SSAValue:

@@ -1,9 +1,9 @@
 """Products, convolutions and normalisations with what follows them, and the activations of transformers."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
-from onnx import NodeProto
 from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
@@ -45,10 +45,7 @@ def _transposed(graph: Written, index: int) -> str:
 
 
 def _scaled(graph: Written, name: str, factor: float) -> str:
-    if factor == 1:
-        return name
-    dtype = graph.node.element_dtype(graph.node.input(0))
-    return graph.one("Mul", name, graph.constant(np.asarray(factor).astype(dtype)))
+    return name if factor == 1 else graph.one("Mul", name, graph.number(factor))
 
 
 def _activated(graph: Written, name: str, activation: str, numbers: Sequence[float]) -> str:
@@ -59,17 +56,8 @@ def _activated(graph: Written, name: str, activation: str, numbers: Sequence[flo
         raise UnsupportedNode(f"'activation' is \"{activation}\"")
     stated = dict(zip(_PARAMETERS[activation], numbers, strict=False))
     if activation == "Clip":
-        dtype = graph.node.element_dtype(graph.node.input(0))
-        ends = (graph.constant(np.asarray(each).astype(dtype)) for each in stated.values())
-        return graph.one("Clip", name, *ends)
+        return graph.one("Clip", name, *map(graph.number, stated.values()))
     return graph.one(activation, name, **stated)
-
-
-def _with_attributes(node: Node, op: NodeProto, *without: str) -> None:
-    """Gives an operator the attributes of the node."""
-    attributes = [each for each in node.proto.attribute if each.name not in without]
-    op.attribute.extend(attributes)
-    node.ignore(*(each.name for each in attributes))
 
 
 def fused_gemm(node: Node) -> SSAValue:
@@ -92,41 +80,36 @@ def fused_gemm(node: Node) -> SSAValue:
 def fused_conv(node: Node) -> SSAValue:
     """FusedConv: Conv, a tensor that is added, and an activation."""
     graph = Written(node)
-    activation, numbers = node.string("activation", ""), node.reals("activation_params") or []
-    result = graph.one("Conv", *(graph.input(index) for index in range(min(node.input_count, 3))))
-    _with_attributes(node, graph.last, "activation", "activation_params")
-    if node.has_input(3):
-        result = graph.one("Add", result, graph.input(3))
-    return graph.results([_activated(graph, result, activation, numbers)])[0]
+    return _convolution(graph, graph.input(0))
 
 
 def conv_of_pixels(node: Node) -> SSAValue:
     """NhwcFusedConv and NhwcConv: as FusedConv, of images whose channels are the last axis."""
     graph = Written(node)
-    activation, numbers = node.string("activation", ""), node.reals("activation_params") or []
     rank = len(node.shape_of(node.input(0)))
-    forth, back = [0, rank - 1, *range(1, rank - 1)], [0, *range(2, rank), 1]
-    image = graph.one("Transpose", graph.input(0), perm=forth)
+    image = graph.one("Transpose", graph.input(0), perm=[0, rank - 1, *range(1, rank - 1)])
+    return _convolution(graph, image, [0, *range(2, rank), 1])
+
+
+def _convolution(graph: Written, image: str, back: Sequence[int] | None = None) -> SSAValue:
+    """The convolution of an image, in an order of its axes, with a tensor that is added, and an activation."""
+    node = graph.node
+    activation, numbers = node.string("activation", ""), node.reals("activation_params") or []
     others = (graph.input(index) for index in range(1, min(node.input_count, 3)))
     result = graph.one("Conv", image, *others)
-    _with_attributes(node, graph.last, "activation", "activation_params")
-    result = graph.one("Transpose", result, perm=back)
+    node.hand_on_attributes(graph.last, "activation", "activation_params")
+    if back is not None:
+        result = graph.one("Transpose", result, perm=back)
     if node.has_input(3):
         result = graph.one("Add", result, graph.input(3))
     return graph.results([_activated(graph, result, activation, numbers)])[0]
 
 
-def gelu(node: Node) -> SSAValue:
-    """Gelu and BiasGelu: x Phi(x), of a sum where there is a second input."""
+def gelu(node: Node, approximate: str | None = None) -> SSAValue:
+    """Gelu and BiasGelu: x Phi(x), of a sum where there is a second input; FastGelu: the same by tanh."""
     graph = Written(node)
-    return graph.results([graph.one("Gelu", _sum(graph, graph.input(0), graph.input(1)))])[0]
-
-
-def fast_gelu(node: Node) -> SSAValue:
-    """FastGelu: Gelu by tanh, of a sum where there is a second input."""
-    graph = Written(node)
-    total = _sum(graph, graph.input(0), graph.input(1))
-    return graph.results([graph.one("Gelu", total, approximate="tanh")])[0]
+    total = graph.sum(graph.input(0), graph.input(1))
+    return graph.results([graph.one("Gelu", total, approximate=approximate)])[0]
 
 
 def quick_gelu(node: Node) -> SSAValue:
@@ -137,18 +120,10 @@ def quick_gelu(node: Node) -> SSAValue:
     return graph.results([graph.one("Mul", data, gate)])[0]
 
 
-def _sum(graph: Written, *names: str) -> str:
-    """The sum of the names that are not absent."""
-    first, *others = filter(None, names)
-    for other in others:
-        first = graph.one("Add", first, other)
-    return first
-
-
 def skip_layer_normalization(node: Node) -> list[SSAValue | None]:
     """SkipLayerNormalization: LayerNormalization of a sum, which is the fourth output."""
     graph, epsilon = Written(node), node.real("epsilon", 1e-5)
-    total = _sum(graph, graph.input(0), graph.input(1), graph.input(4))
+    total = graph.sum(graph.input(0), graph.input(1), graph.input(4))
     rest = [graph.input(index) for index in (2, 3)]
     outputs = graph.several(3, "LayerNormalization", total, *rest, axis=-1, epsilon=epsilon)
     return list(graph.results([*outputs, total]))
@@ -159,7 +134,7 @@ def skip_simplified_layer_normalization(node: Node) -> list[SSAValue | None]:
     graph, epsilon = Written(node), node.real("epsilon", 1e-5)
     if node.output_count > 1 and any(node.proto.output[1:3]):
         raise UnsupportedNode("its second and third output are not supported")
-    total = _sum(graph, graph.input(0), graph.input(1), graph.input(3))
+    total = graph.sum(graph.input(0), graph.input(1), graph.input(3))
     scale = graph.input(2)
     normal = graph.one("RMSNormalization", total, scale, axis=-1, epsilon=epsilon)
     first, summed = graph.results([normal, total])
@@ -188,7 +163,7 @@ def embed_layer_normalization(node: Node) -> list[SSAValue | None]:
     parts = [words, places]
     if node.has_input(1):
         parts.append(graph.one("Gather", graph.input(4), graph.input(1)))
-    total = _sum(graph, *parts)
+    total = graph.sum(*parts)
     ends = [graph.input(index) for index in (5, 6)]
     normal = graph.one("LayerNormalization", total, *ends, axis=-1, epsilon=epsilon)
     if kind and node.has_input(7):
@@ -201,7 +176,7 @@ def embed_layer_normalization(node: Node) -> list[SSAValue | None]:
 MICROSOFT: ConverterTable = {
     "BiasGelu": {1: gelu},
     "EmbedLayerNormalization": {1: embed_layer_normalization},
-    "FastGelu": {1: fast_gelu},
+    "FastGelu": {1: partial(gelu, approximate="tanh")},
     "FusedConv": {1: fused_conv},
     "FusedGemm": {1: fused_gemm},
     "FusedMatMul": {1: fused_matmul},

@@ -8,7 +8,6 @@ from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.microsoft.attention import (
-    added,
     by_heads,
     by_tokens,
     hidden_from,
@@ -73,8 +72,7 @@ class _Cache:
         last = graph.one("Unsqueeze", _ends(graph, self.batch), graph.integers(1))
         written = graph.one("LessOrEqual", graph.counting(self.total), last)
         written = graph.one("Unsqueeze", written, graph.integers(1, 3))
-        zero = np.zeros((), graph.node.element_dtype(graph.node.input(0)))
-        return graph.one("Where", written, part, graph.constant(zero))
+        return graph.one("Where", written, part, graph.number(0.0))
 
     def mask(self, *, causal: bool, window: int) -> str:
         """What is added to scores [batch, heads, length, total] for keys that a token does not see."""
@@ -156,7 +154,7 @@ def group_query_attention(node: Node) -> list[SSAValue | None]:
     else:
         node.ignore("rotary_interleaved")
     key, value = cache.updated(3, key), cache.updated(4, value)
-    mask = added(graph, cache.mask(causal=causal, window=window), graph.input(10))
+    mask = graph.sum(cache.mask(causal=causal, window=window), graph.input(10))
     sinks = _sinks(graph, heads)
     seen = [cache.seen(each) for each in (key, value)]
     if sinks:
@@ -194,8 +192,7 @@ def _sinks(graph: Written, heads: int) -> str:
 def _with_sinks(graph: Written, mask: str, sinks: str, scores: tuple[int, int, int, int]) -> str:
     """What is added to scores [batch, heads, length, keys], and those of another key behind them."""
     *rows, keys = scores
-    dtype = graph.node.element_dtype(graph.node.input(0))
-    mask = mask or graph.constant(np.zeros((), dtype))
+    mask = mask or graph.number(0.0)
     mask = graph.one("Expand", mask, graph.integers(*rows, keys))
     last = graph.one("Reshape", sinks, graph.integers(1, rows[1], 1, 1))
     last = graph.one("Expand", last, graph.integers(*rows, 1))

@@ -1,14 +1,16 @@
 """Operators that are written down as graphs of ONNX's own."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
+import numpy as np
 from onnx import NodeProto, helper
 from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.importer.node import Body, Node
 from xrelay.frontends.onnx.importer.shape_arithmetic import number_array
-from xrelay.frontends.onnx.tensors import Array
+from xrelay.interpreters.arrays import Array
 
 OPSET = 24
 """The operator set of the graphs."""
@@ -38,6 +40,11 @@ class Written:
         """The name of a constant."""
         return self.value(self.node.constant(array))
 
+    def number(self, value: float) -> str:
+        """The name of a constant with the dtype of the first input of the node."""
+        dtype = self.node.element_dtype(self.node.input(0))
+        return self.constant(np.asarray(value).astype(dtype))
+
     def integers(self, *numbers: int) -> str:
         """The name of a constant of whole numbers, among which may be lengths."""
         return self.constant(number_array(numbers))
@@ -61,6 +68,12 @@ class Written:
     def one(self, op_type: str, *inputs: str, **attributes: Any) -> str:
         """The output of a node of ONNX's."""
         return self.several(1, op_type, *inputs, **attributes)[0]
+
+    def sum(self, *names: str) -> str:
+        """The sum of the names that are not absent; absent when there is none."""
+        present = filter(None, names)
+        first = next(present, "")
+        return reduce(lambda total, each: self.one("Add", total, each), present, first)
 
     def results(self, names: Sequence[str]) -> list[SSAValue]:
         """The values of the graph."""

@@ -98,7 +98,11 @@ def parametric_relu_of_channels(node: Node) -> SSAValue:
 def thresholded_relu(node: Node) -> SSAValue:
     """ThresholdedRelu: x above alpha, else 0."""
     alpha = node.real("alpha", 1.0)
-    data = node.input(0)
+    return thresholded(node, node.input(0), alpha)
+
+
+def thresholded(node: Node, data: SSAValue, alpha: float) -> SSAValue:
+    """x above alpha, else 0"""
     above = node.emit(GreaterOp(data, node.scalar(alpha, data)))
     return node.emit(WhereOp(above, data, node.scalar(0, data)))
 

@@ -15,7 +15,7 @@ from xrelay.dialects.tensor.transform import BroadcastToOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.conv import spatial
 from xrelay.frontends.onnx.importer.conv.windows import Window
-from xrelay.frontends.onnx.importer.emitting import cast, joined, quotient, reshaped
+from xrelay.frontends.onnx.importer.emitting import along, cast, joined, quotient, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 
@@ -83,11 +83,9 @@ def _places_of_taps(
         starts = node.counting(count)
         starts = node.emit(MultiplyOp(starts, node.scalar(stride, starts)))
         starts = node.emit(AddOp(starts, node.scalar(-before[axis], starts)))
-        along = [1, 1, 1, 1]
-        along[2 + axis] = count
         taps = np.arange(kernel[axis]) * window.dilations[axis]
         taps = node.constant(taps.reshape((-1, 1, 1, 1) if axis == 0 else (-1, 1, 1)))
-        place = node.emit(AddOp(taps, reshaped(node, starts, tuple(along))))
+        place = node.emit(AddOp(taps, along(node, starts, 2 + axis, 4)))
         whole = node.emit(BroadcastToOp(place, full))
         axes.append(reshaped(node, whole, (1, 1, prod(kernel) * counts[0], counts[1])))
     return joined(node, axes, 1)

@@ -25,7 +25,7 @@ from xrelay.dialects.tensor.reduce import MeanOp, VarianceOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, RepeatOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.emitting import as_matrix, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.tensor.random import uniform
 from xrelay.frontends.onnx.importer.tensor.unary import converted
@@ -219,8 +219,7 @@ def flat_softmax(op: type[SoftmaxOp] | type[LogSoftmaxOp]) -> Converter:
         long = [position for position in range(axis, len(shape)) if shape[position] != 1]
         if len(long) <= 1:
             return node.emit(op(data, axis=long[0] if long else axis))
-        flat = reshaped(node, data, (prod(shape[:axis]), prod(shape[axis:])))
-        return reshaped(node, node.emit(op(flat, axis=-1)), shape)
+        return reshaped(node, node.emit(op(as_matrix(node, data, axis), axis=-1)), shape)
 
     return convert
 
@@ -236,12 +235,7 @@ def dropout_with_mode(node: Node) -> list[SSAValue]:
     if not node.has_input(2) or not node.known(2, "training_mode").any():
         node.ignore("seed")
         return _undropped(node)
-    ratio = 0.5
-    if node.has_input(1):
-        given = node.known(1, "ratio")
-        if given.size != 1:
-            raise OnnxImportError(f"input 1 ('ratio') has {given.size} elements, expected one")
-        ratio = float(given.item())
+    ratio = float(node.known_number(1, "ratio")) if node.has_input(1) else 0.5
     if not 0 <= ratio < 1:
         raise OnnxImportError(f"input 1 ('ratio') is {ratio}, expected a number in [0, 1)")
     data = node.input(0)

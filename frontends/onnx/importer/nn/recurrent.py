@@ -11,11 +11,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.tensor.binary import AddOp, GreaterOp, LessOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.binary import AddOp, LessOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reorder import ReverseSequenceOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
@@ -24,13 +23,14 @@ from xrelay.dialects.tensor.unary import CastOp, ClipOp, LeakyReluOp, ReluOp, Si
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.core.looping import as_tensor, index, repeated
 from xrelay.frontends.onnx.importer.core.unrolling import MAX_ROUNDS, element
-from xrelay.frontends.onnx.importer.emitting import joined, require_range, reshaped
+from xrelay.frontends.onnx.importer.emitting import fields, joined, require_range, reshaped
 from xrelay.frontends.onnx.importer.nn.activation import (
     clipped_line,
     exponential_below_zero,
     plus,
     smooth_relu,
     softened_sign,
+    thresholded,
     times,
 )
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
@@ -69,8 +69,7 @@ class Cell:
 
     def split(self, value: SSAValue, count: int) -> list[SSAValue]:
         """Equal parts of a value, one for each gate."""
-        parts = self.node.emit(SplitOp(value, count, axis=1))
-        return [self.node.emit(TupleGetItemOp(parts, part)) for part in range(count)]
+        return fields(self.node, self.node.emit(SplitOp(value, count, axis=1)), count)
 
     def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """lhs + rhs"""
@@ -387,11 +386,6 @@ def _bound(node: Node, function: Parametric, alpha: float, beta: float) -> Activ
     return lambda value: function(node, value, alpha, beta)
 
 
-def _thresholded(node: Node, value: SSAValue, alpha: float, beta: float) -> SSAValue:
-    above = node.emit(GreaterOp(value, node.scalar(alpha, value)))
-    return node.emit(WhereOp(above, value, node.scalar(0, value)))
-
-
 def _scaled_tanh(node: Node, value: SSAValue, alpha: float, beta: float) -> SSAValue:
     return times(node, node.emit(TanhOp(times(node, value, beta))), alpha)
 
@@ -407,7 +401,7 @@ _ACTIVATIONS: dict[str, tuple[Parametric, float | None, float | None]] = {
     "softplus": (lambda n, x, a, b: smooth_relu(n, x), None, None),
     "softsign": (lambda n, x, a, b: softened_sign(n, x), None, None),
     "tanh": (lambda n, x, a, b: n.emit(TanhOp(x)), None, None),
-    "thresholdedrelu": (_thresholded, 1.0, None),
+    "thresholdedrelu": (lambda n, x, a, b: thresholded(n, x, a), 1.0, None),
 }
 """Functions of a value, alpha and beta, with the defaults of those that they have."""
 

@@ -1,7 +1,8 @@
 """Pooling of lines, images and volumes."""
 
-from collections.abc import Callable, Sequence
-from math import inf, prod
+from collections.abc import Callable
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -34,19 +35,27 @@ from xrelay.dialects.tensor.indexing import ScatterOp, TakeOp
 from xrelay.dialects.tensor.reduce import ArgmaxOp, MaxOp, MeanOp
 from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.conv.windows import Window, kernel_shape
-from xrelay.frontends.onnx.importer.emitting import cast, require_range, reshaped
+from xrelay.frontends.onnx.importer.conv.windows import Window
+from xrelay.frontends.onnx.importer.emitting import along, cast, require_range, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 from xrelay.frontends.onnx.importer.tensor.reduce import norm, root_of_powers
+from xrelay.interpreters.numerics import lowest
 
 _MAX = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
 _AVERAGE = {1: AvgPool1DOp, 2: AvgPool2DOp, 3: AvgPool3DOp}
 
 
-def _pool(node: Node) -> tuple[list[int], Window, tuple[int, ...]]:
-    """The lengths of the windows, their places, and the lengths of the axes that they lie on."""
-    kernel = kernel_shape(node)
+class _Pool(NamedTuple):
+    """The lengths of windows, their places, and the lengths of the axes that they lie on."""
+
+    kernel: list[int]
+    window: Window
+    image: tuple[int, ...]
+
+
+def _pool(node: Node) -> _Pool:
+    kernel = node.required_integers("kernel_shape")
     window = Window.of(node, len(kernel))
     shape = node.shape_of(node.input(0))
     if not 1 <= len(kernel) <= 3:
@@ -55,13 +64,14 @@ def _pool(node: Node) -> tuple[list[int], Window, tuple[int, ...]]:
         raise OnnxImportError(
             f"its input has the shape {list(shape)}, expected rank {len(kernel) + 2}"
         )
-    return kernel, window, shape[2:]
+    return _Pool(kernel, window, shape[2:])
 
 
 def max_pool(node: Node) -> list[SSAValue]:
     """MaxPool, and where each of the elements stands among all of the input's."""
     by_columns = node.flag("storage_order")
-    kernel, window, image = _pool(node)
+    pool = _pool(node)
+    kernel, window, image = pool
     result = node.emit(
         _MAX[len(kernel)](
             node.input(0),
@@ -75,29 +85,21 @@ def max_pool(node: Node) -> list[SSAValue]:
     if node.output_count < 2:
         return [result]
     counts = node.shape_of(result)[2:]
-    return [result, _places(node, kernel, window, image, counts, by_columns=by_columns)]
+    return [result, _places(node, pool, counts, by_columns=by_columns)]
 
 
-def _places(
-    node: Node,
-    kernel: Sequence[int],
-    window: Window,
-    image: tuple[int, ...],
-    counts: tuple[int, ...],
-    *,
-    by_columns: bool,
-) -> SSAValue:
+def _places(node: Node, pool: _Pool, counts: tuple[int, ...], *, by_columns: bool) -> SSAValue:
     """
     The places of the largest elements of windows, the first of several, counted over the whole input; with
     `by_columns` the first of an image's axes varies fastest.
     """
     data = node.input(0)
     batch, channels = node.shape_of(data)[:2]
-    inside, rows, numbers = _tables(node, kernel, window, image, counts, by_columns=by_columns)
-    size, windows, parts = prod(image), prod(counts), prod(kernel)
+    inside, rows, numbers = _tables(node, pool, counts, by_columns=by_columns)
+    size, windows, parts = prod(pool.image), prod(counts), prod(pool.kernel)
     lines = reshaped(node, data, (batch * channels, size))
     found = node.emit(TakeOp(lines, rows, axis=1))
-    found = node.emit(WhereOp(inside, found, node.scalar(_least(node, data), data)))
+    found = node.emit(WhereOp(inside, found, node.scalar(lowest(node.element_dtype(data)), data)))
     largest = node.emit(ArgmaxOp(found, [2]))  # [images, windows]
     first = _multiples(node, windows, parts)
     place = node.emit(AddOp(cast(node, largest, i64), first))
@@ -113,60 +115,19 @@ def _multiples(node: Node, count: int, step: int) -> SSAValue:
 
 
 def _tables(
-    node: Node,
-    kernel: Sequence[int],
-    window: Window,
-    image: tuple[int, ...],
-    counts: tuple[int, ...],
-    *,
-    by_columns: bool,
+    node: Node, pool: _Pool, counts: tuple[int, ...], *, by_columns: bool
 ) -> tuple[SSAValue, SSAValue, SSAValue]:
     """
     For each window and each of its places, [windows, places], whether it is in the image, the number of its element, or of the
     nearest one, and the same as results have it.
     """
-    if any(map(is_open, (*image, *counts))):
-        return _open_tables(node, kernel, window, image, counts, by_columns=by_columns)
-    require_table((*counts, *kernel), "the array of places in windows")
-    pads = window.padding(image, kernel)
-    starts = [
-        np.arange(count) * stride for count, stride in zip(counts, window.strides, strict=True)
-    ]
-    taps = [np.arange(size) * step for size, step in zip(kernel, window.dilations, strict=True)]
-    grids = np.meshgrid(*starts, *taps, indexing="ij", sparse=True)
-    axes = [grids[axis] + grids[len(kernel) + axis] - pads[axis] for axis in range(len(kernel))]
-    inside = np.all(
-        np.broadcast_arrays(
-            *((0 <= axis) & (axis < length) for axis, length in zip(axes, image, strict=True))
-        ),
-        axis=0,
-    )
-    within = [np.clip(axis, 0, length - 1) for axis, length in zip(axes, image, strict=True)]
-    rows = np.ravel_multi_index(np.broadcast_arrays(*within), image)
-    order = "F" if by_columns else "C"
-    numbers = np.ravel_multi_index(np.broadcast_arrays(*within), image, order=order)
-    shape = prod(counts), prod(kernel)
-    tables = inside, rows.astype(np.int64), numbers.astype(np.int64)
-    first, second, third = (node.constant(each.reshape(shape)) for each in tables)
-    return first, second, third
-
-
-def _open_tables(
-    node: Node,
-    kernel: Sequence[int],
-    window: Window,
-    image: tuple[int, ...],
-    counts: tuple[int, ...],
-    *,
-    by_columns: bool,
-) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """The same where lengths are known when the program runs only."""
+    kernel, window, image = pool
+    if not any(map(is_open, (*image, *counts))):
+        require_table((*counts, *kernel), "the array of places in windows")
     axes, pads = len(kernel), window.padding(image, kernel)
     rows = numbers = inside = None
     for axis, (count, length) in enumerate(zip(counts, image, strict=True)):
-        along = [1] * 2 * axes
-        along[axis] = count
-        starts = reshaped(node, _multiples(node, count, window.strides[axis]), tuple(along))
+        starts = along(node, _multiples(node, count, window.strides[axis]), axis, 2 * axes)
         taps = np.arange(kernel[axis], dtype=np.int64) * window.dilations[axis] - pads[axis]
         taps = node.constant(taps.reshape(-1, *[1] * (axes - 1 - axis)))
         place = node.emit(AddOp(starts, taps))
@@ -184,17 +145,10 @@ def _open_tables(
         inside = held if inside is None else node.emit(LogicalAndOp(inside, held))
     assert rows is not None and numbers is not None and inside is not None
     shape = prod(counts), prod(kernel)
-    return (
-        reshaped(node, inside, shape),
-        reshaped(node, rows, shape),
-        reshaped(node, numbers, shape),
+    first, second, third = (
+        node.computed(reshaped(node, table, shape)) for table in (inside, rows, numbers)
     )
-
-
-def _least(node: Node, data: SSAValue) -> float:
-    """What no element is below."""
-    dtype = node.element_dtype(data)
-    return float(np.iinfo(dtype).min) if dtype.kind in "iu" else -inf
+    return first, second, third
 
 
 def average_pool(node: Node) -> SSAValue:
@@ -272,7 +226,7 @@ def _order(node: Node) -> int:
 
 def max_unpool(node: Node) -> SSAValue:
     """MaxUnpool: elements at the places, in the whole tensor, that MaxPool took them from."""
-    kernel = kernel_shape(node)
+    kernel = node.required_integers("kernel_shape")
     axes = len(kernel)
     window = Window.of(node, axes)
     data, indices = node.input(0), node.input(1)

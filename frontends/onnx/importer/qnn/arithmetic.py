@@ -48,9 +48,7 @@ def _of_numbers(
 def _like(node: Node, op_type: str, count: int, *without: str) -> NodeProto:
     """A node of `op_type` with the attributes of this one."""
     op = helper.make_node(op_type, [f"x{number}" for number in range(count)], ["y"])
-    attributes = [each for each in node.proto.attribute if each.name not in without]
-    op.attribute.extend(attributes)
-    node.ignore(*(each.name for each in attributes))
+    node.hand_on_attributes(op, *without)
     return op
 
 
@@ -58,7 +56,7 @@ def unary(op_type: str) -> Converter:
     """Converts an operator with one quantised input."""
 
     def convert(node: Node) -> SSAValue:
-        if node.has_attribute("channels_last") and node.flag("channels_last"):
+        if node.flag("channels_last"):
             raise UnsupportedNode("'channels_last' is 1, expected images with channels first")
         op = _like(node, op_type, 1, "channels_last")
         return _of_numbers(node, op, [_triple(node, 0)], 3)

@@ -27,8 +27,7 @@ from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
 from xrelay.frontends.onnx.importer.narrow import narrowed, numbers
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-from xrelay.frontends.onnx.narrow import Narrow, narrow_of
-from xrelay.frontends.onnx.tensors import element_type_of
+from xrelay.frontends.onnx.narrow import NARROW, Narrow
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.qnn.blocks import packed
 
@@ -43,9 +42,9 @@ def quantize(node: Node) -> SSAValue:
     axis, block = node.integer("axis", 1), node.integer("block_size", 0)
     dtype: ElementType = ui8
     narrow: Narrow | None = None
-    if node.has_attribute("output_dtype") and node.integer("output_dtype"):
-        narrow = narrow_of(node.integer("output_dtype"))
-        dtype = element_type_of(node.integer("output_dtype"), "attribute 'output_dtype'")
+    if node.integer("output_dtype", 0):
+        narrow = NARROW.get(node.integer("output_dtype"))
+        dtype = node.stated_type("output_dtype")
     if node.has_input(2):
         dtype, narrow = node.element_type(node.input(2)), node.narrow(node.input(2))
     if dtype not in QUANTIZED:
@@ -131,8 +130,8 @@ def dequantize(node: Node) -> SSAValue:
     many = len(node.shape_of(node.input(1))) > 1
     scale = finite_scales(node, 1) if many else positive_scale(node, 1)
     dtype = node.element_type(scale)
-    if node.has_attribute("output_dtype") and node.integer("output_dtype"):
-        dtype = element_type_of(node.integer("output_dtype"), "attribute 'output_dtype'")
+    if node.integer("output_dtype", 0):
+        dtype = node.stated_type("output_dtype")
     scale = cast(node, scale, f32)
     narrow = node.narrow(data)
     if narrow is not None and narrow.is_float:

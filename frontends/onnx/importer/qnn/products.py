@@ -40,7 +40,10 @@ def quantized_matmul(node: Node) -> SSAValue:
         for scale, value, last in ((scales[0], a, False), (scales[1], b, True))
     )
     numbers = node.emit(MultiplyOp(cast(node, total, f32), node.emit(MultiplyOp(rows, columns))))
-    return _quantized(node, numbers, cast(node, positive_scale(node, 6), f32), node.input(7))
+    scale, zero = cast(node, positive_scale(node, 6), f32), node.input(7)
+    parameters = (one_or_vector(node, each) for each in (scale, cast(node, zero, i32)))
+    dtype = node.element_type(zero)
+    return node.emit(QnnQuantizeOp(numbers, *parameters, out_dtype=dtype, axis=-1))
 
 
 def product_of_integers(
@@ -54,27 +57,28 @@ def product_of_integers(
     single = all(zero is None or node.shape_of(zero) in ((), (1,)) for zero in (zero_a, zero_b))
     one = node.constant(np.array(1, np.float32))
     if single:
-        zero_x, zero_y = (
-            node.constant(np.array(0, np.int32))
-            if zero is None
-            else reshaped(node, cast(node, zero, i32), ())
-            for zero in (zero_a, zero_b)
-        )
+        zero_x, zero_y = (_zero_point(node, zero) for zero in (zero_a, zero_b))
         return matrix_product(
             node, a, b, lambda x, y: QnnBatchMatmulOp(x, y, zero_x, zero_y, one, one)
         )
-    left, right = (
-        cast(node, value, i32)
-        if zero is None
-        else node.emit(
-            SubtractOp(
-                cast(node, value, i32),
-                _aligned(node, cast(node, zero, i32), len(node.shape_of(value)), last=last),
-            )
-        )
-        for value, zero, last in ((a, zero_a, False), (b, zero_b, True))
-    )
+    left, right = _without(node, a, zero_a, last=False), _without(node, b, zero_b, last=True)
     return matrix_product(node, left, right)
+
+
+def _without(node: Node, value: SSAValue, zero: SSAValue | None, *, last: bool) -> SSAValue:
+    """Integers as i32 without their zero point, which is one of rows, or of columns if `last`."""
+    whole = cast(node, value, i32)
+    if zero is None:
+        return whole
+    zero = _aligned(node, cast(node, zero, i32), len(node.shape_of(value)), last=last)
+    return node.emit(SubtractOp(whole, zero))
+
+
+def _zero_point(node: Node, zero: SSAValue | None) -> SSAValue:
+    """A zero point as i32, a scalar or a vector; 0 where it is absent."""
+    if zero is None:
+        return node.constant(np.array(0, np.int32))
+    return one_or_vector(node, cast(node, zero, i32))
 
 
 def _one_number(node: Node, zero: SSAValue | None) -> SSAValue | None:
@@ -126,15 +130,6 @@ def requantized(
     )
 
 
-def _quantized(
-    node: Node, numbers: SSAValue, scale: SSAValue, zero_point: SSAValue, axis: int = -1
-) -> SSAValue:
-    """Numbers of f32 quantised to the type of the zero point."""
-    parameters = (one_or_vector(node, each) for each in (scale, cast(node, zero_point, i32)))
-    dtype = node.element_type(zero_point)
-    return node.emit(QnnQuantizeOp(numbers, *parameters, out_dtype=dtype, axis=axis))
-
-
 def integer_convolution(node: Node) -> SSAValue:
     """ConvInteger: convolution of integers without their zero points, as i32."""
     return _convolution(node, node.input(0), node.input(1), node.optional(2), node.optional(3))
@@ -169,12 +164,7 @@ def _convolution(
         data, weight = (node.emit(ExpandDimsOp(value, 2)) for value in (data, weight))
         strides, dilations = [1, *strides], [1, *dilations]
         padding = [0, padding[0], 0, padding[1]]
-    zero_x, zero_w = (
-        node.constant(np.array(0, np.int32))
-        if zero is None
-        else one_or_vector(node, cast(node, zero, i32))
-        for zero in (zero_data, zero_weight)
-    )
+    zero_x, zero_w = (_zero_point(node, zero) for zero in (zero_data, zero_weight))
     one = node.constant(np.array(1, np.float32))
     result = node.emit(
         QnnConv2DOp(

@@ -1,15 +1,13 @@
 """Arithmetic, comparison and logic of two operands or more, with the broadcasting rules of each operator set."""
 
-from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
 from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.base import RelayOp
 from xrelay.dialects.dtypes import ElementType
-from xrelay.dialects.shapes import is_float
+from xrelay.dialects.shapes import is_float, normalize_axis
 from xrelay.dialects.tensor.binary import (
     AddOp,
     BitwiseAndOp,
@@ -38,12 +36,11 @@ from xrelay.dialects.tensor.binary import (
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.importer.emitting import Binary
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.tensor.unary import converted
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.numerics import convert
-
-Binary = Callable[[SSAValue, SSAValue], RelayOp]
 
 
 def binary(op: Binary) -> Converter:
@@ -88,9 +85,7 @@ def aligned_operands(node: Node) -> tuple[SSAValue, SSAValue]:
     if axis is None:
         return lhs, rhs
     rank = len(shapes[0])
-    if not -rank <= axis < rank:
-        raise OnnxImportError(f"'axis' is {axis}, accepted range is [{-rank}, {rank - 1}]")
-    missing = rank - axis % rank - len(shapes[1])
+    missing = rank - normalize_axis(axis, rank) - len(shapes[1])
     if missing < 0:
         raise OnnxImportError(f"input 1 of rank {len(shapes[1])} does not fit at axis {axis}")
     if missing:
@@ -171,15 +166,11 @@ def _float_modulo(node: Node, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
 
 def bit_shift(node: Node) -> SSAValue:
     """BitShift: to the left or to the right."""
-    match node.string("direction", ""):
-        case "LEFT":
-            return node.emit(LeftShiftOp(node.input(0), node.input(1)))
-        case "RIGHT":
-            return node.emit(RightShiftOp(node.input(0), node.input(1)))
-        case direction:
-            raise OnnxImportError(
-                f'\'direction\' is "{direction}", accepted are "LEFT" and "RIGHT"'
-            )
+    direction = node.string("direction", "")
+    if direction not in ("LEFT", "RIGHT"):
+        raise OnnxImportError(f'\'direction\' is "{direction}", accepted are "LEFT" and "RIGHT"')
+    shift = LeftShiftOp if direction == "LEFT" else RightShiftOp
+    return node.emit(shift(node.input(0), node.input(1)))
 
 
 CONVERTERS: ConverterTable = {

@@ -13,12 +13,11 @@ from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.narrow import UI8
-from xrelay.frontends.onnx.tensors import element_type_of
 
 
 def bit_cast(node: Node) -> SSAValue:
     """BitCast: the same bits as another type of the same width."""
-    dtype = element_type_of(node.integer("to"), "attribute 'to'")
+    dtype = node.stated_type("to")
     data = node.input(0)
     if node.element_type(data) == i1:  # Its bits are those of a byte that is 0 or 1.
         data = node.emit(CastOp(data, UI8))

@@ -10,7 +10,6 @@ import numpy as np
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import (
@@ -25,21 +24,16 @@ from xrelay.dialects.tensor.binary import (
 from xrelay.dialects.tensor.indexing import GatherOp, TakeOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.sort import ArgsortOp, BoundedArgwhereOp, CumsumOp, UniqueOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.importer.core.looping import index, number_of_round, repeated
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.emitting import fields, joined, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-
-
-def _fields(node: Node, value: SSAValue, count: int) -> list[SSAValue]:
-    """The tensors of a tuple."""
-    return [node.emit(TupleGetItemOp(value, field)) for field in range(count)]
 
 
 def non_zero(node: Node) -> Sequence[SSAValue]:
     """NonZero: a row for each element, and how many there are."""
-    return _fields(node, node.emit(BoundedArgwhereOp(node.input(0))), 2)
+    return fields(node, node.emit(BoundedArgwhereOp(node.input(0))), 2)
 
 
 def compress(node: Node) -> Sequence[SSAValue]:
@@ -50,7 +44,7 @@ def compress(node: Node) -> Sequence[SSAValue]:
     condition = node.input(1)
     if node.shape_of(condition)[0] > length:
         condition = node.emit(StridedSliceOp(condition, [0], [length], axes=[0]))
-    rows, count = _fields(node, node.emit(BoundedArgwhereOp(condition)), 2)
+    rows, count = fields(node, node.emit(BoundedArgwhereOp(condition)), 2)
     return reshaped(node, rows, (node.shape_of(condition)[0],)), count
 
 
@@ -66,7 +60,7 @@ def unique(node: Node) -> Sequence[SSAValue]:
     else:
         keys = reshaped(node, data, (prod(shape),))
     found = node.emit(UniqueOp(keys, sorted=in_order, return_counts=True))
-    values, first, inverse, count, counts = _fields(node, found, 5)
+    values, first, inverse, count, counts = fields(node, found, 5)
     if axis is not None:
         values = node.emit(TakeOp(data, first, axis=axis))
     numbers = [node.emit(CastOp(each, i64)) for each in (first, inverse, counts)]
@@ -89,8 +83,7 @@ def _row_ranks(node: Node, data: SSAValue, axis: int) -> SSAValue:
     ranks = _ranks(node, rows, count)
     while length > 1:
         if length % 2:
-            zeros = node.zeros((count, 1), ranks)
-            ranks = node.emit(ConcatenateOp(node.emit(TupleOp([ranks, zeros])), axis=1))
+            ranks = joined(node, [ranks, node.zeros((count, 1), ranks)], 1)
         length = -(-length // 2)
         left, right = (
             node.emit(StridedSliceOp(ranks, [first], [2 * length], [2], axes=[1]))

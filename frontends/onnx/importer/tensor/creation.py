@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
-from onnx import TensorProto
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import is_float, normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, EqualOp
@@ -17,13 +15,12 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import SplitOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.emitting import cast, reshaped
+from xrelay.frontends.onnx.importer.emitting import along, cast, fields, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.shape_arithmetic import exact_numbers_of, has_lengths
 from xrelay.frontends.onnx.importer.sizes import MAX_ELEMENTS, require_size, require_table
 from xrelay.frontends.onnx.importer.tensor.indexing import from_start
-from xrelay.frontends.onnx.tensors import Array, element_type_of
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
 
 
 def one_hot(node: Node) -> SSAValue:
@@ -35,30 +32,25 @@ def one_hot(node: Node) -> SSAValue:
             f"input 1 ('depth') is {depth.tolist()}, expected one number in [1, {MAX_ELEMENTS}]"
         )
     length: int = depth.item() if is_open(depth.item()) else int(depth.item())
-    indices, values = node.input(0), node.input(2)
+    indices, values = node.input(0), node.shaped(2, "values", (2,))
     if is_float(node.element_type(indices)):
         indices = node.emit(CastOp(indices, i64))
     if node.element_dtype(indices).kind == "i":
         if is_open(length) or np.iinfo(node.element_dtype(indices)).max < length:
             indices = node.emit(CastOp(indices, i64))
         indices = from_start(node, indices, length)
-    if node.shape_of(values) != (2,):
-        raise OnnxImportError(
-            f"input 2 ('values') has the shape {list(node.shape_of(values))}, expected [2]"
-        )
     known = node.known_value(values)
     if known is None:
         halves = node.emit(SplitOp(values, 2, axis=0))
-        off, on = (reshaped(node, node.emit(TupleGetItemOp(halves, part)), ()) for part in range(2))
+        off, on = (reshaped(node, half, ()) for half in fields(node, halves, 2))
     else:
         off, on = (node.constant(known[part]) for part in range(2))
     if not is_open(length):
         return node.emit(OneHotOp(indices, on, off, length, axis=axis))
     rank = len(node.shape_of(indices)) + 1
     place = normalize_axis(axis, rank)
-    along = [length if each == place else 1 for each in range(rank)]
     indices = cast(node, indices, i64)
-    numbers = reshaped(node, node.counting(length), tuple(along))
+    numbers = along(node, node.counting(length), place, rank)
     chosen = node.emit(EqualOp(node.emit(ExpandDimsOp(indices, place)), numbers))
     return node.emit(WhereOp(chosen, on, off))
 
@@ -69,8 +61,7 @@ def eye_like(node: Node) -> SSAValue:
     shape = node.shape_of(data)
     element_type = node.element_type(data)
     if node.has_attribute("dtype"):
-        code = node.integer("dtype", TensorProto.FLOAT)
-        element_type = element_type_of(code, "attribute 'dtype'")
+        element_type = node.stated_type("dtype")
     dtype = dtype_of(element_type)
     if len(shape) != 2:
         raise OnnxImportError(f"its input has the shape {list(shape)}, expected a matrix")

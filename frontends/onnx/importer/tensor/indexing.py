@@ -7,7 +7,6 @@ import numpy as np
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, FloorModOp, LessOp
@@ -20,10 +19,10 @@ from xrelay.dialects.tensor.indexing import (
     TakeOp,
 )
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
-from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp, TransposeOp, WhereOp
+from xrelay.dialects.tensor.transform import BroadcastToOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.emitting import cast, require_range, reshaped
+from xrelay.frontends.onnx.importer.emitting import along, cast, joined, require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.shape_arithmetic import ends_of_range, has_lengths, number_array
 from xrelay.frontends.onnx.importer.sizes import MAX_TABLE_BYTES, require_table
@@ -135,12 +134,8 @@ def scatter_elements(node: Node) -> SSAValue:
             parts.append(node.emit(ExpandDimsOp(indices, 0)))
             continue
         own = cast(node, node.counting(length), node.element_type(indices))
-        own = reshaped(node, own, (1, *(length if i == position else 1 for i in range(len(shape)))))
-        parts.append(node.computed(node.emit(BroadcastToOp(own, (1, *shape)))))
-    coordinates = parts[0]
-    if len(parts) > 1:
-        coordinates = node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=0))
-    return node.emit(ScatterNDOp(data, coordinates, updates, mode))
+        parts.append(node.computed(_spread(node, own, 1 + position, (1, *shape))))
+    return node.emit(ScatterNDOp(data, joined(node, parts, 0), updates, mode))
 
 
 def compress(node: Node) -> SSAValue:
@@ -215,22 +210,20 @@ def _with_slices(node: Node, cache: SSAValue, update: SSAValue, axis: int, mode:
     """The cache with slices along an axis, from the places in the third input on."""
     shape, whole = node.shape_of(cache), node.shape_of(update)[: axis + 1]
     require_table((axis + 1, *whole), "the array of coordinates of the slices")
-    places = [_along(node, node.counting(length), dim, whole) for dim, length in enumerate(whole)]
+    places = [_spread(node, node.counting(length), dim, whole) for dim, length in enumerate(whole)]
     if node.has_input(2):
         start = node.shaped(2, "write_indices", (shape[0],))
         start = start if node.element_type(start) == i64 else node.emit(CastOp(start, i64))
-        places[axis] = node.emit(AddOp(places[axis], _along(node, start, 0, whole)))
+        places[axis] = node.emit(AddOp(places[axis], _spread(node, start, 0, whole)))
     if mode == "circular":
         places[axis] = node.emit(FloorModOp(places[axis], node.scalar(shape[axis], places[axis])))
     parts = [node.emit(ExpandDimsOp(each, 0)) for each in places]
-    coordinates = node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=0))
-    return node.emit(ScatterNDOp(cache, coordinates, update, "update"))
+    return node.emit(ScatterNDOp(cache, joined(node, parts, 0), update, "update"))
 
 
-def _along(node: Node, vector: SSAValue, axis: int, shape: Sequence[int]) -> SSAValue:
+def _spread(node: Node, vector: SSAValue, axis: int, shape: Sequence[int]) -> SSAValue:
     """A vector along an axis of a shape, repeated in the others."""
-    lengths = tuple(length if dim == axis else 1 for dim, length in enumerate(shape))
-    return node.emit(BroadcastToOp(reshaped(node, vector, lengths), shape))
+    return node.emit(BroadcastToOp(along(node, vector, axis, len(shape)), shape))
 
 
 def gather(node: Node) -> SSAValue:

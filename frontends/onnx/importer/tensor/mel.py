@@ -28,18 +28,16 @@ from xrelay.frontends.onnx.importer.core.loop_inputs import single
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
-from xrelay.frontends.onnx.tensors import element_type_of
 
 
 def mel_weights(node: Node) -> SSAValue:
     """MelWeightMatrix: triangles over the bins of a spectrum, evenly spaced on the mel scale."""
-    code = node.integer("output_datatype", TensorProto.FLOAT)
-    element_type = element_type_of(code, "attribute 'output_datatype'")
+    element_type = node.stated_type("output_datatype", TensorProto.FLOAT)
     bands = int(single(node, 0, "num_mel_bins"))
     length = single(node, 1, "dft_length")
     rate = single(node, 2, "sample_rate")
     low, high = (
-        _real(node, index, name)
+        float(node.known_number(index, name))
         for index, name in ((3, "lower_edge_hertz"), (4, "upper_edge_hertz"))
     )
     if bands < 1 or length < 1 or rate < 1 or not 0 <= low < high:
@@ -65,14 +63,6 @@ def mel_weights(node: Node) -> SSAValue:
     inside = node.emit(LogicalAndOp(node.emit(GreaterEqualOp(place, first)), is_below))
     found = node.emit(WhereOp(inside, weights, node.scalar(0, weights)))
     return node.computed(cast(node, found, element_type))
-
-
-def _real(node: Node, index: int, what: str) -> float:
-    """The number in a constant input of one element."""
-    array = node.known(index, what)
-    if array.size != 1:
-        raise OnnxImportError(f"input {index} ('{what}') has {array.size} elements, expected one")
-    return float(array.item())
 
 
 def _edges(

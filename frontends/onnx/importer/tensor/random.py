@@ -26,8 +26,7 @@ from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import cast
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_size
-from xrelay.frontends.onnx.tensors import Array, element_type_of
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
 
 Drawn: TypeAlias = Callable[[Node, Sequence[int], ElementType], SSAValue]
 """Draws numbers of a shape and of f32 or f64."""
@@ -103,9 +102,7 @@ def _like(drawn: Drawn) -> Converter:
 
 def _stated(node: Node) -> ElementType | None:
     """The element type that a node states."""
-    if not node.has_attribute("dtype"):
-        return None
-    return element_type_of(node.integer("dtype"), "attribute 'dtype'")
+    return node.stated_type("dtype") if node.has_attribute("dtype") else None
 
 
 def _of_type(node: Node, drawn: Drawn, shape: Sequence[int], dtype: ElementType) -> SSAValue:
@@ -133,8 +130,7 @@ def multinomial(node: Node) -> SSAValue:
     Multinomial: indices drawn by logarithms of probabilities, of each row some: the largest sum of a logarithm and
     a number of Gumbel's distribution.
     """
-    count, code = node.integer("sample_size", 1), node.integer("dtype", TensorProto.INT32)
-    dtype = element_type_of(code, "attribute 'dtype'")
+    count, dtype = node.integer("sample_size", 1), node.stated_type("dtype", TensorProto.INT32)
     if count < 0 or dtype not in (i32, i64):
         raise OnnxImportError(f"'sample_size' is {count} and 'dtype' {dtype}, expected i32 or i64")
     data = node.shaped(0, "input", (None, None))

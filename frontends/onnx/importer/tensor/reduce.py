@@ -1,6 +1,7 @@
 """Reductions."""
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
@@ -48,9 +49,7 @@ def axes_by_input(reduce: Reduce) -> Converter:
         keepdims = node.flag("keepdims", default=True)
         nothing = node.flag("noop_with_empty_axes")
         axes = node.known_integers(1, "axes") if node.has_input(1) else []
-        if not axes and nothing:
-            return reduce(node, node.input(0), [], keepdims)
-        return reduce(node, node.input(0), axes or None, keepdims)
+        return reduce(node, node.input(0), axes or ([] if nothing else None), keepdims)
 
     return convert
 
@@ -71,9 +70,7 @@ def mean(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> 
         return node.emit(MeanOp(data, axes, keepdims=keepdims))
     total = SumOp(data, axes, keepdims=keepdims)
     shape = node.shape_of(data)
-    count = 1
-    for axis in total.reduced_axes:
-        count *= shape[axis]
+    count = prod(shape[axis] for axis in total.reduced_axes)
     return node.emit(DivideOp(node.emit(total), node.scalar(count, data)))
 
 

@@ -1,23 +1,19 @@
 """Operators that change the shape only."""
 
 from collections.abc import Sequence
-from math import prod
 
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.shapes import normalize_axes, normalize_axis
 from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.emitting import as_matrix
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 
 def reshape_by_attribute(node: Node) -> SSAValue:
     """Reshape before operator set 5."""
-    shape = node.integers("shape")
-    if shape is None:
-        raise OnnxImportError("attribute 'shape' is missing")
-    return _reshape(node, shape, False)
+    return _reshape(node, node.required_integers("shape"), False)
 
 
 def reshape(node: Node) -> SSAValue:
@@ -37,19 +33,14 @@ def flatten(node: Node) -> SSAValue:
     """Flatten to a matrix whose rows are the axes before `axis`."""
     axis = node.integer("axis", 1)
     data = node.input(0)
-    shape = node.shape_of(data)
-    axis = axis if axis == len(shape) else normalize_axis(axis, len(shape))
-    if axis == 1:
-        return node.emit(BatchFlattenOp(data))
-    return reshaped(node, data, (prod(shape[:axis]), prod(shape[axis:])))
+    rank = len(node.shape_of(data))
+    axis = axis if axis == rank else normalize_axis(axis, rank)
+    return node.emit(BatchFlattenOp(data)) if axis == 1 else as_matrix(node, data, axis)
 
 
 def unsqueeze_by_attribute(node: Node) -> SSAValue:
     """Unsqueeze before operator set 13."""
-    axes = node.integers("axes")
-    if axes is None:
-        raise OnnxImportError("attribute 'axes' is missing")
-    return _unsqueeze(node, axes)
+    return _unsqueeze(node, node.required_integers("axes"))
 
 
 def unsqueeze(node: Node) -> SSAValue:

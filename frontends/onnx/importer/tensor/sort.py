@@ -4,11 +4,10 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.reorder import ReverseOp
 from xrelay.dialects.tensor.sort import CumprodOp, CumsumOp, TopkOp
-from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.importer.emitting import fields
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 
 
@@ -19,10 +18,7 @@ def top_by_attribute(node: Node) -> list[SSAValue]:
 
 def top(node: Node) -> list[SSAValue]:
     """TopK: a constant number of the largest elements, or the smallest, in order."""
-    numbers = node.known_lengths(1, "K")
-    if len(numbers) != 1:
-        raise OnnxImportError(f"input 1 ('K') is {numbers}, expected one number")
-    return _top(node, numbers[0])
+    return _top(node, node.known_integer(1, "K", is_length=True))
 
 
 def _top(node: Node, k: int) -> list[SSAValue]:
@@ -34,7 +30,7 @@ def _top(node: Node, k: int) -> list[SSAValue]:
         shape[normalize_axis(axis, len(shape))] = 0
         return [node.zeros(shape, data), node.filled(np.zeros((), np.int64), shape)]
     both = node.emit(TopkOp(data, k, axis=axis, is_ascend=not largest, dtype=i64))
-    return [node.emit(TupleGetItemOp(both, part)) for part in range(2)]
+    return fields(node, both, 2)
 
 
 def accumulation(op: type[CumsumOp] | type[CumprodOp]) -> Converter:
@@ -42,11 +38,8 @@ def accumulation(op: type[CumsumOp] | type[CumprodOp]) -> Converter:
 
     def convert(node: Node) -> SSAValue:
         exclusive, reverse = node.flag("exclusive"), node.flag("reverse")
-        axes = node.known_integers(1, "axis")
-        if len(axes) != 1:
-            raise OnnxImportError(f"input 1 ('axis') is {axes}, expected one number")
-        data = node.input(0)
-        axis = normalize_axis(axes[0], len(node.shape_of(data)))
+        place, data = node.known_integer(1, "axis"), node.input(0)
+        axis = normalize_axis(place, len(node.shape_of(data)))
         if reverse:
             data = node.emit(ReverseOp(data, axis))
         result = node.emit(op(data, axis=axis, exclusive=exclusive))

@@ -27,7 +27,6 @@ from xrelay.dialects.tensor.unary import CosOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.tensors import element_type_of
 
 MAX_FACTORS = 2**22
 """Transforms by a matrix of more elements are refused."""
@@ -40,10 +39,8 @@ def fourier_transform_by_attribute(node: Node) -> SSAValue:
 
 def fourier_transform(node: Node) -> SSAValue:
     """DFT along a constant axis."""
-    axes = node.known_integers(2, "axis") if node.has_input(2) else [-2]
-    if len(axes) != 1:
-        raise OnnxImportError(f"input 2 ('axis') is {axes}, expected one number")
-    return _fourier_transform(node, axes[0])
+    axis = node.known_integer(2, "axis") if node.has_input(2) else -2
+    return _fourier_transform(node, axis)
 
 
 def _fourier_transform(node: Node, axis: int) -> SSAValue:
@@ -63,10 +60,7 @@ def _fourier_transform(node: Node, axis: int) -> SSAValue:
     half = inverse and onesided
     length = 2 * (shape[axis] - 1) if half else shape[axis]
     if node.has_input(1):
-        lengths = node.known_lengths(1, "dft_length")
-        if len(lengths) != 1:
-            raise OnnxImportError(f"input 1 ('dft_length') is {lengths}, expected one number")
-        (length,) = lengths
+        length = node.known_integer(1, "dft_length", is_length=True)
     if length < 1:
         raise OnnxImportError(f"the length of the transform is {length}")
     results = length if half else length // 2 + 1 if onesided else length
@@ -261,12 +255,8 @@ def window(weights: Sequence[float]) -> Converter:
 
     def convert(node: Node) -> SSAValue:
         periodic = node.flag("periodic", default=True)
-        code = node.integer("output_datatype", TensorProto.FLOAT)
-        element_type = element_type_of(code, "attribute 'output_datatype'")
-        sizes = node.known_lengths(0, "size")
-        if len(sizes) != 1:
-            raise OnnxImportError(f"input 0 ('size') is {sizes}, expected one number")
-        (size,) = sizes
+        element_type = node.stated_type("output_datatype", TensorProto.FLOAT)
+        size = node.known_integer(0, "size", is_length=True)
         turns = cast(node, node.counting(size), f64)
         turns = node.emit(MultiplyOp(turns, node.scalar(2 * np.pi, turns)))
         around = node.scalar(larger(size if periodic else size - 1, 1), turns)

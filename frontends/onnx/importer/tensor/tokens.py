@@ -21,7 +21,7 @@ from xrelay.frontends.onnx.importer.core.looping import index, number_of_round, 
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
-from xrelay.frontends.onnx.tensors import Array
+from xrelay.interpreters.arrays import Array
 
 MOST_UNROLLED = 4
 """So many numbers of tokens that are skipped take operators each; more take a loop."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import broadcast_shapes, normalize_axes, normalize_axis, same_shape
 from xrelay.dialects.tensor.transform import (
@@ -16,7 +15,8 @@ from xrelay.dialects.tensor.transform import (
     WhereOp,
 )
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.emitting import joined
+from xrelay.frontends.onnx.importer.core.parts import slices
+from xrelay.frontends.onnx.importer.emitting import fields, joined
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.tensor.moving import moving_slice
 
@@ -75,14 +75,10 @@ def _split(node: Node, axis: int, lengths: list[int] | None) -> list[SSAValue]:
         return [data]
     starts = [sum(lengths[:part]) for part in range(1, count)]
     if any(map(is_open, lengths)):
-        ends = [*starts, total]
-        return [
-            node.emit(StridedSliceOp(data, [start], [end], axes=[axis]))
-            for start, end in zip([0, *starts], ends, strict=True)
-        ]
+        return slices(node, data, axis, (0, *starts, total))
     equal = len(set(lengths)) == 1
     parts = node.emit(SplitOp(data, count if equal else starts, axis=axis))
-    return [node.emit(TupleGetItemOp(parts, part)) for part in range(count)]
+    return fields(node, parts, count)
 
 
 def slice_by_attributes(node: Node) -> SSAValue:

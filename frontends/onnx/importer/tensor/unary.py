@@ -34,7 +34,7 @@ from xrelay.dialects.tensor.unary import (
 )
 from xrelay.frontends.onnx.importer.narrow import narrowed, numbers
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.narrow import Narrow, narrow_of
+from xrelay.frontends.onnx.narrow import NARROW, Narrow
 from xrelay.frontends.onnx.tensors import element_type_named, element_type_of
 
 _FLOAT_MAX = 3.4028234663852886e38
@@ -93,7 +93,7 @@ def converted(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
 def cast(node: Node) -> SSAValue:
     """Cast to the element type `to`."""
     code = node.integer("to")
-    return cast_to(node, element_type_of(code, "attribute 'to'"), narrow_of(code))
+    return cast_to(node, element_type_of(code, "attribute 'to'"), NARROW.get(code))
 
 
 def cast_to(node: Node, dtype: ElementType, narrow: Narrow | None) -> SSAValue:

@@ -4,12 +4,13 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.tensor.binary import AddOp, GreaterOp, MaximumOp, MultiplyOp, SubtractOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StridedSliceOp
+from xrelay.dialects.tensor.transform import SplitOp, StridedSliceOp
 from xrelay.dialects.tensor.unary import AbsOp, CastOp
 from xrelay.dialects.vision.nms import AllClassNonMaxSuppressionOp
-from xrelay.frontends.onnx.errors import OnnxImportError, UnknownValue
+from xrelay.frontends.onnx.errors import UnknownValue
+from xrelay.frontends.onnx.importer.emitting import fields, joined
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 
@@ -18,9 +19,7 @@ def non_max_suppression(node: Node) -> SSAValue:
     NonMaxSuppression. How many boxes are chosen must be known. Two overlap when their part in common is more than
     the limit; Relay's operator has it as at least the limit, which is the next number.
     """
-    boxes, scores = node.input(0), node.input(1)
-    if node.flag("center_point_box"):
-        boxes = _corners(node, boxes)
+    boxes, scores = _boxes(node), node.input(1)
     most = _number(node, 2, "max_output_boxes_per_class", 0)
     overlap = np.nextafter(np.float32(_number(node, 3, "iou_threshold", 0)), np.float32(np.inf))
     least = _number(node, 4, "score_threshold", -np.inf)
@@ -40,35 +39,30 @@ def _number(node: Node, index: int, what: str, default: float) -> float:
     """The number in an optional input of one element."""
     if not node.has_input(index):
         return default
-    known = node.known(index, what, decides_sizes=True)
-    if known.size != 1:
-        raise OnnxImportError(f"input {index} ('{what}') has {known.size} elements, expected one")
-    return known.item()
+    return node.known_number(index, what, decides_sizes=True)
 
 
-def _corners(node: Node, boxes: SSAValue) -> SSAValue:
-    """Opposite corners of boxes that are given by their centres, widths and heights."""
-    halves = node.emit(SplitOp(boxes, 2, axis=2))
-    centre, size = (node.emit(TupleGetItemOp(halves, part)) for part in range(2))
+def _boxes(node: Node) -> SSAValue:
+    """Opposite corners of boxes, which may be given by their centres, widths and heights."""
+    boxes = node.input(0)
+    if not node.flag("center_point_box"):
+        return boxes
+    centre, size = fields(node, node.emit(SplitOp(boxes, 2, axis=2)), 2)
     reach = node.emit(MultiplyOp(size, node.scalar(0.5, size)))
-    ends = [node.emit(op(centre, reach)) for op in (SubtractOp, AddOp)]
-    return node.emit(ConcatenateOp(node.emit(TupleOp(ends)), axis=2))
+    return joined(node, [node.emit(op(centre, reach)) for op in (SubtractOp, AddOp)], 2)
 
 
 def counted_boxes(node: Node) -> list[SSAValue]:
     """NonMaxSuppression of limits that are computed: a row for each box of each class, and how many are chosen."""
-    boxes, scores = node.input(0), node.input(1)
-    if node.flag("center_point_box"):
-        boxes = _corners(node, boxes)
+    boxes, scores = _boxes(node), node.input(1)
     zero, one = (node.constant(np.array(number, np.int64)) for number in (0, 1))
     most = node.input_as_scalar(2) if node.has_input(2) else zero
-    least = node.constant(np.array(-np.inf, np.float32))
-    if node.has_input(4):
-        least = node.input_as_scalar(4)
+    no_limit = node.constant(np.array(-np.inf, np.float32))
+    least = node.input_as_scalar(4) if node.has_input(4) else no_limit
     # Relay's operator takes a number that is not positive for no limit.
     limits = node.emit(MaximumOp(most, one)), _next_number(node, 3), least
     chosen = node.emit(AllClassNonMaxSuppressionOp(boxes, scores, *limits))
-    rows, count = (node.emit(TupleGetItemOp(chosen, field)) for field in range(2))
+    rows, count = fields(node, chosen, 2)
     some = node.emit(CastOp(node.emit(GreaterOp(most, zero)), i64))
     return [rows, node.emit(MultiplyOp(count, some))]
 

@@ -8,7 +8,6 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.image.sampling import GridSampleOp
 from xrelay.dialects.pool.pool import AvgPool2DOp
 from xrelay.dialects.tensor.binary import (
@@ -23,17 +22,11 @@ from xrelay.dialects.tensor.binary import (
 from xrelay.dialects.tensor.indexing import GatherNDOp, TakeOp
 from xrelay.dialects.tensor.reduce import MaxOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
-from xrelay.dialects.tensor.transform import (
-    BroadcastToOp,
-    ConcatenateOp,
-    StridedSliceOp,
-    TransposeOp,
-)
+from xrelay.dialects.tensor.transform import BroadcastToOp, StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp, FloorOp
 from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.conv.windows import require_image
-from xrelay.frontends.onnx.importer.emitting import quotient, require_range, reshaped
+from xrelay.frontends.onnx.importer.emitting import joined, quotient, require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 
@@ -53,15 +46,18 @@ def roi_align(node: Node) -> SSAValue:
             expected = " or ".join(f'"{each}"' for each in known)
             raise OnnxImportError(f"'{attribute}' is \"{found}\", expected {expected}")
     data, rois, images = node.input(0), node.input(1), node.input(2)
-    require_image(node, data)
+    shape = node.shape_of(data)
+    if len(shape) != 4:
+        raise UnsupportedNode(
+            f"its input has the shape {list(shape)}: only images, of rank 4, are supported"
+        )
     node.shaped(1, "rois", (None, 4))
     node.shaped(2, "batch_indices", (node.shape_of(rois)[0],))
-    require_range(node, 2, "batch_indices", 0, node.shape_of(data)[0] - 1)
+    require_range(node, 2, "batch_indices", 0, shape[0] - 1)
     shifted = coordinates == "half_pixel"
     if mode == "avg" and not shifted:
         numbers = node.emit(CastOp(images, node.element_type(rois)))
-        fields = [node.emit(ExpandDimsOp(numbers, 1)), rois]
-        regions = node.emit(ConcatenateOp(node.emit(TupleOp(fields)), axis=1))
+        regions = joined(node, [node.emit(ExpandDimsOp(numbers, 1)), rois], 1)
         return node.emit(RoiAlignOp(data, regions, size, scale, sample_ratio=ratio))
     if ratio < 1:
         which = '"half_pixel"' if mode == "avg" else 'the mode "max"'
@@ -142,7 +138,7 @@ def _mean_of_samples(
         place = _normalized(node, samples[axis].places, shape[2 + axis])
         lined = node.emit(ExpandDimsOp(_lined(node, place, axis), 1))
         places.append(node.emit(BroadcastToOp(lined, whole)))
-    grid = node.emit(ConcatenateOp(node.emit(TupleOp(places)), axis=1))
+    grid = joined(node, places, 1)
     own = node.emit(TakeOp(data, images, axis=0, mode="clip"))
     found = node.emit(GridSampleOp(own, grid, padding_mode="border", align_corners=False))
     kept = node.emit(CastOp(_inside(node, samples), node.element_type(data)))
@@ -183,7 +179,7 @@ def _largest_of_samples(
         place = [
             node.emit(BroadcastToOp(node.emit(ExpandDimsOp(each, 0)), whole)) for each in (y, x)
         ]
-        indices = node.emit(ConcatenateOp(node.emit(TupleOp([number, *place])), axis=0))
+        indices = joined(node, [number, *place], 0)
         weight = node.emit(MultiplyOp(node.emit(MultiplyOp(y_weight, x_weight)), kept))
         found = node.emit(GatherNDOp(last, indices))
         products.append(node.emit(MultiplyOp(found, node.emit(ExpandDimsOp(weight, 3)))))
@@ -219,9 +215,7 @@ def _normalized(node: Node, place: SSAValue, length: int) -> SSAValue:
 
 def max_roi_pool(node: Node) -> SSAValue:
     """MaxRoiPool."""
-    size = node.integers("pooled_shape")
-    if size is None:
-        raise OnnxImportError("attribute 'pooled_shape' is missing")
+    size = node.required_integers("pooled_shape")
     op = RoiPoolOp(node.input(0), node.input(1), size, node.real("spatial_scale", 1.0))
     least, most = [0.0, *[-np.inf] * 4], [node.shape_of(node.input(0))[0] - 1.0, *[np.inf] * 4]
     require_range(node, 1, "rois", least, most)
