@@ -1,4 +1,4 @@
-"""What `xrelay.compile` takes beside the model. Light: a load from the cache needs no compiler."""
+"""What `xrelay.compile` takes: the kinds of models, and the options. Light: a load from the cache needs no compiler."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -17,11 +17,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.compiler import compile_code
-from xrelay.engines import OwnCode
 from xrelay.numbering import number_in, numbered
 from xrelay.options import CompileOptions
 from xrelay.placement.costs.cost import UNKNOWN, Cost, Estimator
-from xrelay.placement.costs.crossings import OTHER_BYTES, region_start
 from xrelay.placement.costs.database import Database, Step
 from xrelay.placement.costs.inputs import inputs_in_turn
 from xrelay.placement.costs.key import Key, Machine, digest
@@ -113,9 +111,7 @@ def profiled_steps(
     times = profile_model(model, given).steps
     if len(times) * STAMP_SECONDS > UNSEEN * whole:
         _, whole = compiled(options)
-    # What a region begins with, the borders count.
-    begun = region_start(OwnCode(), options.threads, seconds, clock)
-    return scaled(steps_of(graph, times), max(whole - begun, 0.0))
+    return scaled(steps_of(graph, times), whole)
 
 
 def scaled(steps: Sequence[Step], total: float) -> list[Step]:
@@ -195,10 +191,9 @@ def _cycle(graph: Graph, steps: Mapping[int, int]) -> list[int]:
 def own_key(graph: Graph, options: CompileOptions, inputs: Inputs) -> Key:
     """What the steps of a network are known by."""
     machine = Machine.here(options.threads)
-    # What decides about the code; "whole", as the sum is that of a run without a profile; and what regions begin with, without
-    # which it is.
+    # What decides about the code; "whole", as the sum is that of a run without a profile.
     code = f"{options.target} {options.winograd} {options.precision} {options.precision_rules}"
-    what = digest(f"{model_digest(graph)} whole steps behind {OTHER_BYTES} bytes {code}")
+    what = digest(f"{model_digest(graph)} steps of a whole run {code}")
     return Key(what, OWN, machine.project, machine, rotating=_rotating(graph, inputs))
 
 
@@ -215,8 +210,12 @@ def own_costs(
     database: Database,
     inputs: Inputs = WARM,
     seconds: float = 0.2,
+    begun: float = 0.0,
 ) -> OwnCosts | None:
-    """The costs of own code, from a database or a profile; None for a module that it cannot compile."""
+    """
+    The costs of own code, from a database or a profile, without the seconds that a region has `begun` with, which are those
+    of borders; None for a module that it cannot compile.
+    """
     key = own_key(graph, options, inputs)
     steps = database.steps(key)
     if not steps:
@@ -232,7 +231,8 @@ def own_costs(
                 f"the database '{database.path}' has a step with nodes that are none of the model, expected the steps that "
                 "were measured; remove the file"
             )
-    return OwnCosts(steps)
+    whole = sum(each.seconds for each in steps)
+    return OwnCosts(scaled(steps, max(whole - begun, 0.0)))
 
 
 def own_turn(
@@ -252,10 +252,7 @@ def note_own_turns(
     database: Database,
     taken: Sequence[float],
     inputs: Inputs = WARM,
-    seconds: float = 0.2,
 ) -> None:
     """Notes what a run of own code took in its turns: its steps add up to that."""
     key = own_key(graph, options, inputs)
-    begun = region_start(OwnCode(), options.threads, seconds, clock_for(options.threads))
-    total = max(float(np.median(taken)) - begun, 0.0)
-    database.add_steps(key, scaled(database.steps(key), total))
+    database.add_steps(key, scaled(database.steps(key), float(np.median(taken))))

@@ -39,7 +39,7 @@ from xrelay.own_costs import PROFILED, StepRule, note_own_turns, own_costs, own_
 from xrelay.placement.confirmation import TURNS, Run, Verdict, take_turns
 from xrelay.placement.costs.borders import BorderTable
 from xrelay.placement.costs.cost import MEASURED, Estimator, FirstKnown
-from xrelay.placement.costs.crossings import Crossings
+from xrelay.placement.costs.crossings import Crossings, bytes_of_run
 from xrelay.placement.costs.database import Database
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import MeasuredCosts, RecordedCosts
@@ -222,6 +222,7 @@ class _Placing:
             self.engines.described(),
             self.machine,
             executor=self.executor,
+            behind=bytes_of_run(self.graph),
             # Single engines, which are measured after these, decide what may ship.
             budget=self.settings.measure_seconds / 2,
             progress=self.progress,
@@ -237,10 +238,11 @@ class _Placing:
     def run(self) -> tuple[Placement, Placement | None]:
         """The best placement for all that is known and measured now, and that of priority order."""
         graph, module, options = self.graph, self.source.module, self.options
-        self.progress("profile own code")
-        own = own_costs(module, graph, options, self.database, self.settings.inputs)
-        profiled: list[Estimator] = [] if own is None else [own]
         borders, costs = self.borders, self.costs
+        self.progress("profile own code")
+        begun = self.crossings.start
+        own = own_costs(module, graph, options, self.database, self.settings.inputs, begun=begun)
+        profiled: list[Estimator] = [] if own is None else [own]
         self.progress("cost priority order")
         # Before the search, whose guesses follow all that is measured.
         regions = priority_regions(module, graph, self.engines.backends, options)

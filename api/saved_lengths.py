@@ -307,7 +307,7 @@ class _Saving:
         """The length of each dimension in the shapes of inputs."""
         rows = told_by(shapes)
         places = {each.name: each.places[0] for each in self.dimensions}
-        return {name: rows[number][axis] for name, (number, axis) in places.items()}
+        return {name: rows[place][axis] for name, (place, axis) in places.items()}
 
     # -- programs -----------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ class RegionTensor:
     dtype: DType
 
     @property
-    def size(self) -> int:
+    def byte_size(self) -> int:
         """Bytes of its elements."""
         return prod(self.shape) * self.dtype.itemsize
 
@@ -78,7 +78,7 @@ def region_outputs(function: func.FuncOp) -> tuple[RegionTensor, ...]:
 
 def region_bytes(function: func.FuncOp) -> int:
     """The bytes that go into a region and out of it."""
-    return sum(each.size for each in (*region_inputs(function), *region_outputs(function)))
+    return sum(each.byte_size for each in (*region_inputs(function), *region_outputs(function)))
 
 
 def field_slice(op: TupleGetItemOp) -> slice:

@@ -101,7 +101,7 @@ class SimulatedBackend(NumpyBackend):
         for tensor in tensors:
             if self.costs.dtypes is not None and tensor.dtype.name not in self.costs.dtypes:
                 return f"{tensor.dtype} is not among the dtypes in the file"
-        size = sum(tensor.size for tensor in tensors)
+        size = sum(tensor.byte_size for tensor in tensors)
         if cost.bytes is not None and size > cost.bytes:
             return f"its {size} bytes are more than the {cost.bytes} in the file"
         return None

@@ -83,6 +83,16 @@ class RegionStep:
             return self.run
 
 
+@dataclass(frozen=True)
+class _Memory:
+    """A workspace and the tensors in it, which are found once: that takes longer than small regions do."""
+
+    reads: list[Array | None]
+    """What regions read, by slots: constants and tensors in the workspace. None for what each run has for itself."""
+    writes: list[Array | None]
+    """What they write, by slots: tensors in the workspace."""
+
+
 class PartitionedModel:
     """
     A model whose regions run in several engines. `run` may be called from several threads at once.
@@ -106,7 +116,11 @@ class PartitionedModel:
         """The regions in the order in which they run."""
         self._inputs, self._outputs, self._slots = tuple(inputs), tuple(outputs), tuple(slots)
         self._constants = {slot: contiguous(array) for slot, array in constants.items()}
-        self._idle: deque[npt.NDArray[np.uint8]] = deque()
+        self._is_first = [slot not in outputs[:number] for number, slot in enumerate(outputs)]
+        """Whether no earlier output has the slot of each output."""
+        self._read = frozenset(slot for step in steps for slot in step.reads)
+        """The slots that steps read."""
+        self._idle: deque[_Memory] = deque()
         """Workspaces that no run uses."""
         self.stages = tuple(tuple(each) for _, each in groupby(self.steps, lambda step: step.stage))
         """The regions that run at once, in order."""
@@ -142,83 +156,113 @@ class PartitionedModel:
         """
         if after_step is not None:
             check_callable("after_step", after_step, ModelError)
-        arrays: dict[int, Array] = dict(self._constants)
-        checked = map(stored, check_inputs(self.signature.inputs, inputs))
-        arrays.update(zip(self._inputs, checked, strict=True))
-        seen = set(arrays)
+        given = [stored(array) for array in check_inputs(self.signature.inputs, inputs)]
         try:
-            workspace = self._idle.pop()
+            memory = self._idle.pop()
         except IndexError:
-            workspace = aligned_bytes(
-                self.signature.workspace_bytes, f"the workspace of model '{self.signature.name}'"
-            )
+            memory = self._new_memory()
+        reads = memory.reads.copy()
+        for slot, array in zip(self._inputs, given, strict=True):
+            reads[slot] = _read_only(array)
+        made: dict[int, Array] = {}
         try:
             for stage in self.stages:
-                self._run_stage(stage, arrays, workspace)
+                self._run_stage(stage, memory, reads, made)
                 if after_step is not None:
                     for step in stage:
                         after_step(step)
         except Exception:
-            self._idle.append(workspace)
+            self._idle.append(memory)
             raise
         # Who is interrupted may leave steps behind that still write to theirs: it is for no other run.
-        self._idle.append(workspace)
+        self._idle.append(memory)
         results: dict[str, Array] = {}
-        for spec, slot in zip(self.signature.outputs, self._outputs, strict=True):
+        for spec, slot, is_first in zip(
+            self.signature.outputs, self._outputs, self._is_first, strict=True
+        ):
             # What the caller has, or got before, is not given out a second time; what it gets is its own.
-            is_own = slot not in seen and arrays[slot].flags.writeable
-            array = arrays[slot] if is_own else arrays[slot].copy()
+            array = made.get(slot)
+            if array is None:
+                array = cast(Array, reads[slot]).copy()
+            elif not is_first or not array.flags.writeable:
+                array = array.copy()
             results[spec.name] = restored(array, spec.dtype)
-            seen.add(slot)
         return results
+
+    def _new_memory(self) -> _Memory:
+        """Another workspace."""
+        whole = aligned_bytes(
+            self.signature.workspace_bytes, f"the workspace of model '{self.signature.name}'"
+        )
+        reads: list[Array | None] = [None] * len(self._slots)
+        writes: list[Array | None] = [None] * len(self._slots)
+        for number, slot in enumerate(self._slots):
+            if slot.offset is not None:
+                part = whole[slot.offset : slot.offset + slot.spec.size]
+                writes[number] = part.view(slot.spec.dtype).reshape(slot.spec.shape)
+        for number, array in (*enumerate(writes), *self._constants.items()):
+            if array is not None:
+                reads[number] = _read_only(array)
+        return _Memory(reads, writes)
 
     def _run_stage(
         self,
         stage: Sequence[RegionStep],
-        arrays: dict[int, Array],
-        workspace: npt.NDArray[np.uint8],
+        memory: _Memory,
+        reads: list[Array | None],
+        made: dict[int, Array],
     ) -> None:
         """Runs the steps of a stage at once, all of them, also where one fails."""
         first, *others = stage
         if not others:
-            self._run_step(first, arrays, workspace)
+            self._run_step(first, memory, reads, made)
             return
         beside: list[Future[None]] = []
         try:
             pool = self._beside()
             for each in others:
-                beside.append(pool.submit(self._run_step, each, arrays, workspace))
-            self._run_step(first, arrays, workspace)
+                beside.append(pool.submit(self._run_step, each, memory, reads, made))
+            self._run_step(first, memory, reads, made)
         finally:
             errors = [each.exception() for each in beside]
         for error in filter(None, errors):
             raise error
 
     def _run_step(
-        self, step: RegionStep, arrays: dict[int, Array], workspace: npt.NDArray[np.uint8]
+        self,
+        step: RegionStep,
+        memory: _Memory,
+        reads: list[Array | None],
+        made: dict[int, Array],
     ) -> None:
-        reads = [_read_only(arrays[slot]) for slot in step.reads]
-        writes = [self._place(self._slots[slot], workspace) for slot in step.writes]
+        """Runs a step, from what it reads to what it makes, which later ones read."""
+        given = [cast(Array, reads[slot]) for slot in step.reads]
+        kept = [memory.writes[slot] for slot in step.writes]
+        writes = [
+            self._allocated(slot) if array is None else array
+            for slot, array in zip(step.writes, kept, strict=True)
+        ]
         # Another thread may replace the engine meanwhile.
         is_fallback, run = step.engine_failed, step.run
         try:
-            results = _checked(run(reads, writes), reads, writes)
+            results = _checked(run(given, writes), given, writes)
         except (Exception, SystemExit) as error:
             problem = f"{step.described} fails on backend '{step.backend}': {error}"
             if step.fallback is None or is_fallback:
                 raise ModelError(problem) from error
             logger.warning("%s; it runs on xrelay's own code from now on", problem)
             run = step.replace_engine(error)
-            results = _checked(run(reads, writes), reads, writes)
-        arrays.update(zip(step.writes, results, strict=True))
+            results = _checked(run(given, writes), given, writes)
+        for slot, array, place in zip(step.writes, results, kept, strict=True):
+            if array is not place:
+                made[slot] = array
+                if slot in self._read:
+                    reads[slot] = _read_only(array)
 
-    def _place(self, slot: Slot, workspace: npt.NDArray[np.uint8]) -> Array:
-        """Memory for a tensor."""
-        spec = slot.spec
-        if slot.offset is None:
-            return allocated(spec.shape, spec.dtype, f"tensor '{spec.name}'")
-        part = workspace[slot.offset : slot.offset + spec.size]
-        return part.view(spec.dtype).reshape(spec.shape)
+    def _allocated(self, slot: int) -> Array:
+        """New memory for a tensor."""
+        spec = self._slots[slot].spec
+        return allocated(spec.shape, spec.dtype, f"tensor '{spec.name}'")
 
 
 def _read_only(array: Array) -> Array:

@@ -525,12 +525,17 @@ _STORED = frozenset(
 
 def stored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """What a program takes for an array."""
-    return array.view(np.uint8) if array.dtype.name in _STORED else array
+    # The names of types are made anew each time they are asked for; NumPy's own need no other form.
+    if array.dtype.isbuiltin == 1 or array.dtype.name not in _STORED:
+        return array
+    return array.view(np.uint8)
 
 
 def restored(array: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     """The array of a type for what a program returns."""
-    return array if dtype is None or dtype.name not in _STORED else array.view(dtype)
+    if dtype is None or dtype.isbuiltin == 1 or dtype.name not in _STORED:
+        return array
+    return array.view(dtype)
 
 
 def named_dtype(name: str) -> np.dtype[Any]:

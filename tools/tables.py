@@ -45,7 +45,7 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], remark: str
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The same as a table of the documentation."""
+    """A table of the documentation, in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)

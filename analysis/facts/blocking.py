@@ -161,7 +161,8 @@ def _pad(op: PadOp, lanes: int) -> Images:
 def _reduction(op: MeanOp | SumOp, lanes: int) -> Images:
     """Of means those of floating point, of sums those of integers, which are the same in any order."""
     element = op.data.type.element_type
-    if not (element in FLOATS if isinstance(op, MeanOp) else is_integer_type(element)):
+    fits = element in FLOATS if isinstance(op, MeanOp) else is_integer_type(element)
+    if not fits:
         return ()
     return (op.data,) if op.reduced_axes == (2, 3) and op.keepdims.value.data else ()
 

@@ -55,7 +55,7 @@ def module_symbols(module: ModuleOp) -> set[str]:
 def fresh_names(prefix: str, module: ModuleOp) -> Iterator[str]:
     """Names for what is added to a module: the prefix, and numbers from 0 on."""
     used = module_symbols(module)
-    return (name for name in map(f"{prefix}{{}}".format, count()) if name not in used)
+    return (name for number in count() if (name := f"{prefix}{number}") not in used)
 
 
 def operation_text(op: Operation) -> str:

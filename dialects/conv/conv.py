@@ -150,7 +150,7 @@ class ConvolutionOp(RelayOp, ABC):
 
 
 class ImageConvolutionOp(ConvolutionOp, ABC):
-    """A convolution of images."""
+    """The properties of convolutions of images, whose weights are OIHW unless `kernel_layout` says otherwise."""
 
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
     KERNEL_LAYOUT: ClassVar[str] = "OIHW"
@@ -163,7 +163,7 @@ class ImageConvolutionOp(ConvolutionOp, ABC):
 
 
 class VolumeConvolutionOp(ConvolutionOp, ABC):
-    """A convolution of volumes."""
+    """The properties of convolutions of volumes, whose weights are OIDHW unless `kernel_layout` says otherwise."""
 
     IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
     KERNEL_LAYOUT: ClassVar[str] = "OIDHW"

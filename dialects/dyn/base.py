@@ -27,7 +27,7 @@ UNKNOWN = DYNAMIC_INDEX
 
 
 class DynamicOp(RelayOp, ABC):
-    """The elements of some operands decide about the shape of the result. Leaves add their kind."""
+    """An operator whose result has a shape that the elements of some operands decide. Subclasses state their pattern kind."""
 
     DECIDING: ClassVar[tuple[str, ...]]
     """The names of these operands."""

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import Pads, expand_padding, positive_pair, window_output
 from xrelay.dialects.fields import (
     Flag,
@@ -269,6 +269,3 @@ class BitSerialDenseOp(RelayOp):
             raise VerifyException(f"'units' is {self.units.value.data}, 'weight' has {rows} rows")
         dtype = _result_type(self.out_dtype, self.data.type.element_type)
         return TensorType(dtype, [examples, self.units.value.data])
-
-
-BITSERIAL_OPS = operators(__name__)

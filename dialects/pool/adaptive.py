@@ -7,7 +7,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp, operators
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import positive_numbers
 from xrelay.dialects.fields import Integers, Tensor, Text, operand, prop
 from xrelay.dialects.pool.pool import pooled_layout
@@ -152,4 +152,3 @@ class AdaptiveMaxPool3DOp(AdaptivePool3DOp):
 
 ADAPTIVE_AVG_OPS = (AdaptiveAvgPool1DOp, AdaptiveAvgPool2DOp, AdaptiveAvgPool3DOp)
 ADAPTIVE_MAX_OPS = (AdaptiveMaxPool1DOp, AdaptiveMaxPool2DOp, AdaptiveMaxPool3DOp)
-ADAPTIVE_POOL_OPS = operators(__name__)

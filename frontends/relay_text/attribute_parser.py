@@ -67,7 +67,7 @@ class AttributeParser:
 
     def meta_ref(self, position: int) -> MetaRef:
         """What follows `meta`: `[key][index]`."""
-        entry = self.cursor.take_entry("the number of an entry of the metadata section")
+        entry = self.cursor.take_entry()
         return MetaRef(*entry, position)
 
 

@@ -84,13 +84,13 @@ class Cursor:
                 return self._int64(digits)
         self.unexpected(expected)
 
-    def take_entry(self, number: str) -> tuple[str, int]:
-        """Takes `[key][index]`, an entry of the metadata section; `number` says what index is."""
+    def take_entry(self) -> tuple[str, int]:
+        """Takes `[key][index]`, an entry of the metadata section."""
         self.expect("[")
         key = self.take(Kind.NAME, "the kind of an entry of the metadata section")
         self.expect("]")
         self.expect("[")
-        index = self.take_integer(number)
+        index = self.take_integer("the number of an entry of the metadata section")
         self.expect("]")
         return key, index
 

@@ -119,16 +119,13 @@ class TypeParser:
         if cursor.accept("?"):
             return DYNAMIC_INDEX
         if cursor.accept("meta"):
-            cursor.take_entry(_NUMBER)
+            cursor.take_entry()
             return DYNAMIC_INDEX
         return cursor.take_integer("a dimension: a number or '?'")
 
     def _from_metadata(self) -> Type:
         position = self.cursor.position
-        key, _ = self.cursor.take_entry(_NUMBER)
+        key, _ = self.cursor.take_entry()
         if key != "IncompleteType":
             raise self.cursor.error(f"found meta[{key}], expected a type", position)
         return Unknown()
-
-
-_NUMBER = "the number of an entry"

@@ -57,7 +57,10 @@ class Unit:
 
 
 class Units:
-    """The bodies that are being imported, and what is to be done, as a stack of tasks."""
+    """
+    The bodies that are being imported, and what is to be done, as a stack of tasks; and the attributes of functions, which bodies
+    and definitions share.
+    """
 
     def __init__(self, module: Module, metadata: Metadata):
         self.module = module

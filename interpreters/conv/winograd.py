@@ -121,7 +121,8 @@ def axis_transforms(op: WinogradConvolutionOp) -> list[Transform]:
     outputs, taps = tile_outputs(op.tile_size), op.taps()
     if isinstance(op, ContribConv3DWinogradWithoutWeightTransformOp) and not op.with_depth:
         depth, *others = taps
-        plain = Transform(np.eye(depth), np.ones((1, depth)))  # an output is the sum over the taps
+        # An output is the sum over the taps.
+        plain = Transform(np.eye(depth), np.ones((1, depth)))
         return [plain, *(transform(outputs, each) for each in others)]
     return [transform(outputs, each) for each in taps]
 

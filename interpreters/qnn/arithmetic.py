@@ -26,8 +26,14 @@ _OpT = TypeVar("_OpT", bound=qnn.QnnUnaryOp)
 
 
 def _unary(op_type: type[_OpT], function: Callable[[Array], Array]) -> Implementation[_OpT]:
-    def run(op: qnn.QnnUnaryOp, *args: Array) -> Array:
-        data, scale, zero_point, new_scale, new_zero_point = args
+    def run(
+        op: qnn.QnnUnaryOp,
+        data: Array,
+        scale: Array,
+        zero_point: Array,
+        new_scale: Array,
+        new_zero_point: Array,
+    ) -> Array:
         x = dequantized(data, scale, zero_point).astype(np.float64)
         result = np.asarray(function(x)).astype(np.float32)
         return quantized(result, new_scale, new_zero_point, data.dtype)

@@ -129,14 +129,21 @@ class IndexingFunctions(InterpreterFunctions):
 
     @meaning
     def run_strided_set(
-        self, op: indexing.StridedSetOp, data: Array, v: Array, *slices: Array
+        self,
+        op: indexing.StridedSetOp,
+        data: Array,
+        v: Array,
+        begin: Array,
+        end: Array,
+        strides: Array,
     ) -> Array:
         result = np.array(data)
         grid: list[Array] = []
         source: list[Array] = []
         for axis, dim in enumerate(data.shape):
             first, last, step = (
-                int(numbers[axis]) if axis < len(numbers) else None for numbers in slices
+                int(numbers[axis]) if axis < len(numbers) else None
+                for numbers in (begin, end, strides)
             )
             taken = counting(dim)
             taken = taken[:0] if step == 0 else taken[first:last:step]

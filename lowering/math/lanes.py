@@ -122,12 +122,12 @@ class Lanes:
         return self.b.intrinsic("copysign", [x, sign], x.type)
 
     def at_most(self, x: SSAValue, limit: float | SSAValue) -> SSAValue:
-        """The smaller of x and a limit that is not 0; NaN for NaN."""
+        """The smaller of x and a limit; NaN for NaN."""
         most = limit if isinstance(limit, SSAValue) else self.number(limit)
         return self.b.insert(arith.MinimumfOp(x, most)).result
 
     def at_least(self, x: SSAValue, limit: float) -> SSAValue:
-        """The larger of x and a limit that is not 0; NaN for NaN."""
+        """The larger of x and a limit; NaN for NaN."""
         return self.b.insert(arith.MaximumfOp(x, self.number(limit))).result
 
     def polynomial(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:

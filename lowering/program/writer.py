@@ -225,7 +225,7 @@ class FunctionWriter:
         self.block.add_op(scf.IfOp(stops, [], nothing, Region(block)))
 
     def when(self, condition: SSAValue, block: Block) -> None:
-        """What a block does where a condition holds."""
+        """What a block, which ends with a yield, does where a condition holds."""
         nothing = Region(Block([scf.YieldOp()]))
         self.block.add_op(scf.IfOp(condition, [], Region(block), nothing))
 

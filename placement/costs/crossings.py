@@ -5,13 +5,13 @@ Measured borders: what a step of a partitioned model costs beside the run of its
     host     ──► user     the user's step alone − its region alone
 
 A region is `nn.relu`, of three sizes, through which a line is laid. The engine whose costs are sums over operators, own
-code, pays here for what each of its regions begins with, too: the run of a region with one element.
+code, pays here for what each of its regions begins with, too: the run of a region with one element, which is measured once.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,17 @@ from xdsl.ir import Block, Region, SSAValue
 from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions
 from xrelay.backends.regions import compile_region
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.unary import ReluOp
+from xrelay.interpreters.arrays import type_bytes
 from xrelay.placement.costs.borders import AT_HOST, IMAGES, BorderTable, Line, Place, fitted_line
 from xrelay.placement.costs.database import BORDER, Failure, Measurement, Record
 from xrelay.placement.costs.job import EngineMaker, Job, noted, require_here, run_job, text_of
 from xrelay.placement.costs.key import Key, Machine, digest
 from xrelay.placement.costs.measured import Measurer
 from xrelay.placement.costs.timing import clock_for, machine_load, one_turn, settle
+from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.rules.candidate import OWN
 from xrelay.runtime.executor import allocated
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, Slot
@@ -37,8 +40,11 @@ from xrelay.runtime.signature import Signature, TensorSpec
 
 SIZES = (1 << 8, 1 << 15, 1 << 19)
 """The elements of the tensors that cross, of four bytes each."""
-OTHER_BYTES = 4 << 20
-"""What a core reads before a border is measured: more than its own caches have."""
+LEAST_BYTES, MOST_BYTES = 4 << 20, 32 << 20
+"""
+What a core reads before a border is measured: more than its own caches have, and as much as a network goes through, up to
+where runs are so long that borders do not matter.
+"""
 CHANNELS = 16
 """The channels of a block."""
 USUAL = Line(1e-5, 1e10)
@@ -52,12 +58,35 @@ class CrossingJob:
     producer: EngineMaker | None
     """None for the host."""
     user: EngineMaker
-    adds_up: bool
-    """Whether the costs of the user are sums over operators, without what a region begins with."""
     machine: Machine
     elements: int
     seconds: float
     """How long it may take."""
+    behind: int
+    """How many bytes of other data are read before each run."""
+
+
+@dataclass(frozen=True)
+class StartJob:
+    """One measurement of what a region begins with: the run of one that does next to nothing."""
+
+    engine: EngineMaker
+    machine: Machine
+    seconds: float
+    behind: int
+
+
+def run_start(job: StartJob) -> Record:
+    """As `run_crossing`."""
+    require_here(job.machine)
+
+    def measured() -> Measurement:
+        threads = job.machine.threads
+        run = alone(region_of(job.engine(), 1, threads), 1)
+        seconds = after_much(run, job.seconds, clock_for(threads), job.behind)
+        return Measurement(seconds, seconds, seconds, 1, machine_load(), 0.0, 0.0)
+
+    return noted(measured)
 
 
 def run_crossing(job: CrossingJob) -> Record:
@@ -76,13 +105,12 @@ def _measured(job: CrossingJob) -> Measurement:
     before: list[CompiledRegion] = []
     if job.producer is not None:
         before.append(region_of(job.producer(), job.elements, threads))
-    start = alone(region_of(job.user(), 1, threads), 1) if job.adds_up else None
     both = run_of_steps([*before, user], job.elements)
     first = run_of_steps(before, job.elements) if before else None
     # What allocates the outputs of the model is no border: with a first step it is on both sides.
     by_itself = alone(user, job.elements, allocates=first is None)
-    runs = Runs(both, first, by_itself, start)
-    seconds = crossing_seconds(runs, job.seconds, clock_for(threads))
+    runs = Runs(both, first, by_itself)
+    seconds = crossing_seconds(runs, job.seconds, clock_for(threads), job.behind)
     return Measurement(seconds, seconds, seconds, 1, machine_load(), 0.0, 4.0 * job.elements)
 
 
@@ -96,35 +124,42 @@ class Runs:
     """The same model without the last step; None when that is the only one."""
     user: Callable[[], object]
     """The region of the last step."""
-    start: Callable[[], object] | None
-    """What of the region is the border's, too; None for nothing."""
 
 
-def crossing_seconds(runs: Runs, seconds: float, clock: Callable[[], float]) -> float:
+def crossing_seconds(runs: Runs, seconds: float, clock: Callable[[], float], behind: int) -> float:
     """What a border costs; never less than nothing, as roundings of clocks may have it."""
-    found = after_much(runs.whole, seconds, clock) - after_much(runs.user, seconds, clock)
-    if runs.first is not None:
-        found -= after_much(runs.first, seconds, clock)
-    if runs.start is not None:
-        found += after_much(runs.start, seconds, clock)
-    return max(found, 0.0)
+    whole, first, user = (
+        0.0 if run is None else after_much(run, seconds, clock, behind)
+        for run in (runs.whole, runs.first, runs.user)
+    )
+    return max(whole - user - first, 0.0)
 
 
-def after_much(run: Callable[[], object], seconds: float, clock: Callable[[], float]) -> float:
+def bytes_of_run(graph: Graph) -> int:
     """
-    How long a run takes when the caches of the core have other things: what engines do at borders is in none of them when
-    a region has gone through its weights.
+    How many bytes a run of a network goes through until it comes to a border again: those of its tensors, rounded up to a number
+    of three bits, so that networks of about as many share what is measured, between `LEAST_BYTES` and `MOST_BYTES`.
     """
-    rest = np.ones(OTHER_BYTES, np.uint8)
+    tensors = sum(
+        type_bytes(value.type)
+        for node in graph.nodes
+        for value in node.values
+        if is_tensor_type(value.type)
+    )
+    unit = 1 << max(tensors.bit_length() - 3, 0)
+    return min(max(LEAST_BYTES, -(-tensors // unit) * unit), MOST_BYTES)
+
+
+def after_much(
+    run: Callable[[], object], seconds: float, clock: Callable[[], float], behind: int
+) -> float:
+    """
+    How long a run takes when caches have so many bytes of other things: what engines do at borders is in none of them when
+    the network has gone through its weights.
+    """
+    rest = np.ones(behind, np.uint8)
     settle()
     return one_turn(lambda _: run(), lambda: rest.view(np.uint64).sum(), clock, seconds)
-
-
-def region_start(
-    backend: Backend, threads: int, seconds: float, clock: Callable[[], float]
-) -> float:
-    """What a region of an engine begins with: the run of one that does next to nothing."""
-    return after_much(alone(region_of(backend, 1, threads), 1), seconds, clock)
 
 
 def region_of(backend: Backend, elements: int, threads: int) -> CompiledRegion:
@@ -175,8 +210,12 @@ def run_of_steps(regions: Sequence[CompiledRegion], elements: int) -> Callable[[
 class Crossings(Measurer):
     """The borders between engines, from a database or measured now and noted there; those that are left are usual ones."""
 
+    behind: int = LEAST_BYTES
+    """How many bytes of other data are read before each run, as `bytes_of_run` says."""
     seconds: float = 0.02
     """How long each run may be timed, when engines are quick."""
+    start: float = 0.0
+    """What a region of own code begins with, in seconds, once there is a table."""
 
     def table(self) -> BorderTable:
         """
@@ -192,11 +231,17 @@ class Crossings(Measurer):
         jobs = {self.key(a, b, size): self.job(a, b, size) for a, b in running for size in SIZES}
         sizes = () if OWN in failed else SIZES
         layouts = {self.layout_key(size): self.layout_job(size) for size in sizes}
-        found = self.records(jobs | layouts)
+        starts = {} if OWN in failed else {self.start_key(): self.start_job()}
+        found = self.records(jobs | layouts | starts)
+        begun = next((found.get(key) for key in starts), None)
+        self.start = begun.seconds if isinstance(begun, Measurement) else 0.0
         lines: dict[tuple[Place, Place], Line] = {}
         for a, b in pairs:
             at = AT_HOST if a is None else Place(a)
-            lines[at, Place(b)] = line_of([found.get(self.key(a, b, size)) for size in SIZES])
+            line = line_of([found.get(self.key(a, b, size)) for size in SIZES])
+            if b == OWN and line is not USUAL:
+                line = replace(line, start=line.start + self.start)
+            lines[at, Place(b)] = line
         images = line_of([found.get(self.layout_key(size)) for size in SIZES])
         return with_images(lines, images)
 
@@ -204,14 +249,23 @@ class Crossings(Measurer):
         """What the measurement of a border is known by."""
         before = "host" if producer is None else producer
         version = "" if producer is None else self.engines[producer].version
-        what = digest(f"border behind {OTHER_BYTES} bytes {before} {version} {size}")
+        what = digest(f"border without starts behind {self.behind} bytes {before} {version} {size}")
         return Key(what, user, self.engines[user].version, self.machine)
 
     def job(self, producer: str | None, user: str, size: int) -> CrossingJob:
         """The measurement of a border."""
         before = None if producer is None else self.engines[producer].maker
         after = self.engines[user].maker
-        return CrossingJob(before, after, user == OWN, self.machine, size, self.seconds)
+        return CrossingJob(before, after, self.machine, size, self.seconds, self.behind)
+
+    def start_key(self) -> Key:
+        """What the measurement of what regions of own code begin with is known by."""
+        what = digest(f"start of a region behind {self.behind} bytes")
+        return Key(what, OWN, self.engines[OWN].version, self.machine)
+
+    def start_job(self) -> StartJob:
+        """That measurement."""
+        return StartJob(self.engines[OWN].maker, self.machine, self.seconds, self.behind)
 
     def layout_key(self, size: int) -> Key:
         """What the measurement of a change of layout is known by."""
@@ -226,7 +280,7 @@ class Crossings(Measurer):
         )
         return Job(text_of(function), self.engines[OWN].maker, self.machine, self.seconds)
 
-    def records(self, jobs: Mapping[Key, CrossingJob | Job]) -> dict[Key, Record]:
+    def records(self, jobs: Mapping[Key, CrossingJob | StartJob | Job]) -> dict[Key, Record]:
         """The records of measurements, those that the database lacks made now, as far as there is time."""
         known = self.database.find(jobs)
         found = {key: known[key.text] for key in jobs if key.text in known}
@@ -234,10 +288,14 @@ class Crossings(Measurer):
         for key, job in jobs.items():
             if key in found:
                 continue
-            if isinstance(job, Job):
-                pending[key] = BORDER, self.executor.submit(run_job, job)
-            else:
-                pending[key] = BORDER, self.executor.submit(run_crossing, job)
+            match job:
+                case Job():
+                    future = self.executor.submit(run_job, job)
+                case StartJob():
+                    future = self.executor.submit(run_start, job)
+                case CrossingJob():
+                    future = self.executor.submit(run_crossing, job)
+            pending[key] = BORDER, future
         stage = "measure borders: {number} of {count}"
         return found | self.gathered(pending, stage, time.monotonic())
 

@@ -154,7 +154,7 @@ class Measurer:
     ) -> dict[Key, Record]:
         """
         What measurements give that were handed out since `start`, each with its label; those that are not done within the budget
-        are left out. `stage` is what is told of each.
+        are left out. `stage` is what is told of each: a template with {number}, {count} and {label}.
         """
         end = start + self.budget - self.spent
         found: dict[Key, Record] = {}

@@ -174,7 +174,7 @@ def open_dimensions(inputs: Sequence[OpenTensor]) -> tuple[OpenDimension, ...]:
             name = spec.length_name(axis)
             if name is not None:
                 places.setdefault(name, []).append((number, axis))
-    used: set[str] = set(RESERVED.split())
+    used: set[str] = set(RESERVED)
     return tuple(
         OpenDimension(name, tuple(found), _argument(name, used)) for name, found in places.items()
     )
@@ -260,18 +260,114 @@ def _range(name: str, data: object) -> tuple[int, int]:
     return least, most
 
 
-RESERVED = """
-inputs outputs constants workspace team threads number int32_t int64_t size_t
-alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept
-const const_cast consteval constexpr constinit continue co_await co_return co_yield decltype
-default delete do double dynamic_cast else enum explicit export extern false float for friend
-goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
-private protected public register reinterpret_cast requires restrict return short signed sizeof
-static static_assert static_cast struct switch template this thread_local throw true try typedef
-typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while
-xor xor_eq
-linux unix
-"""
+RESERVED = frozenset(
+    [
+        "inputs",
+        "outputs",
+        "constants",
+        "workspace",
+        "team",
+        "threads",
+        "number",
+        "int32_t",
+        "int64_t",
+        "size_t",
+        "alignas",
+        "alignof",
+        "and",
+        "and_eq",
+        "asm",
+        "auto",
+        "bitand",
+        "bitor",
+        "bool",
+        "break",
+        "case",
+        "catch",
+        "char",
+        "class",
+        "compl",
+        "concept",
+        "const",
+        "const_cast",
+        "consteval",
+        "constexpr",
+        "constinit",
+        "continue",
+        "co_await",
+        "co_return",
+        "co_yield",
+        "decltype",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "dynamic_cast",
+        "else",
+        "enum",
+        "explicit",
+        "export",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "friend",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "mutable",
+        "namespace",
+        "new",
+        "noexcept",
+        "not",
+        "not_eq",
+        "nullptr",
+        "operator",
+        "or",
+        "or_eq",
+        "private",
+        "protected",
+        "public",
+        "register",
+        "reinterpret_cast",
+        "requires",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "static_cast",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "thread_local",
+        "throw",
+        "true",
+        "try",
+        "typedef",
+        "typeid",
+        "typename",
+        "typeof",
+        "typeof_unqual",
+        "union",
+        "unsigned",
+        "using",
+        "virtual",
+        "void",
+        "volatile",
+        "wchar_t",
+        "while",
+        "xor",
+        "xor_eq",
+        "linux",
+        "unix",
+    ]
+)
 """Names that mean something else in C, in C++ and in the header."""
 
 

@@ -204,7 +204,7 @@ def explain_operators(
 
 
 def write_data(path: str, data: dict[str, object], reading: OpenReading | None) -> None:
-    """Writes data for other programs."""
+    """Writes data for other programs, with the lengths that were read, if there are any."""
     if reading is not None:
         data = {"lengths": reading_json(reading), **data}
     write_json(Path(path), data)

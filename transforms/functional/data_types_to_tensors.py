@@ -58,9 +58,10 @@ from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.binary import EqualOp, LogicalAndOp
 from xrelay.transforms.functional.defunctionalization import DefunctionalizationPass
-from xrelay.transforms.functional.merge_tail_calls import MergeTailCallsPass, taken_out
+from xrelay.transforms.functional.merge_tail_calls import MergeTailCallsPass
 from xrelay.transforms.functional.to_tail_calls import ToTailCallsPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
+from xrelay.transforms.rules.functional.bodies import taken_out
 from xrelay.transforms.rules.functional.choosing import Case, chosen
 from xrelay.transforms.rules.functional.data_layouts import DataLayouts
 from xrelay.transforms.rules.functional.data_values import Parts, constructed, kind_of

@@ -66,7 +66,7 @@ from xrelay.dialects.core.functional import (
 )
 from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
-from xrelay.transforms.functional.lambda_lift import with_code_of
+from xrelay.transforms.rules.functional.bodies import with_code_of
 from xrelay.transforms.rules.functional.specializing import Specialization, holds_function, retype
 from xrelay.transforms.rules.operands import exchange_operands
 

@@ -184,7 +184,7 @@ class Backward:
     def run(self, returned: Sequence[SSAValue]) -> None:
         """Computes the gradients of the sum of what is returned."""
         emit = Emitter()
-        self.run_from(returned, [fields_of(value, emit, ones=True) for value in returned], emit)
+        self.run_from(returned, [as_gradient(value, emit, ones=True) for value in returned], emit)
 
     def run_from(
         self, values: Sequence[SSAValue], gradients: Sequence[Gradient], emit: Emitter
@@ -224,7 +224,7 @@ class Backward:
         back = scf.IfOp(op.cond, [each.type for each in used], then, otherwise)
         emit.ops.append(back)
         for value, result in zip(used, back.results, strict=True):
-            self._add(value, fields_of(result, emit), emit)
+            self._add(value, as_gradient(result, emit), emit)
 
     def _add(self, value: SSAValue, gradient: Gradient, emit: Emitter) -> None:
         if value in self.depends and gradient is not None:
@@ -275,11 +275,11 @@ def added(one: Gradient, other: Gradient, emit: Emitter) -> Gradient:
             raise ValueError("a tensor and a tuple are no gradients of one value")
 
 
-def fields_of(value: SSAValue, emit: Emitter, *, ones: bool = False) -> Gradient:
+def as_gradient(value: SSAValue, emit: Emitter, *, ones: bool = False) -> Gradient:
     """A value as a gradient, a tuple as those of its fields; with `ones` the gradient of the sum of its elements."""
     if isinstance(value.type, TupleType):
         fields = (emit(TupleGetItemOp(value, i)) for i in range(len(value.type.types)))
-        return tuple(fields_of(field, emit, ones=ones) for field in fields)
+        return tuple(as_gradient(field, emit, ones=ones) for field in fields)
     if not has_floats(value.type):
         return None
     return Term(emit(OnesLikeOp(value)) if ones else value, emit)

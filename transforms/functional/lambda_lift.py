@@ -47,8 +47,8 @@ from xrelay.dialects.core.functional import (
     types_inside,
     values_from_outside,
 )
-from xrelay.dialects.core.values import YieldOp
 from xrelay.transforms.rules.called_bodies import keeps_function
+from xrelay.transforms.rules.functional.bodies import with_code_of
 from xrelay.transforms.rules.operands import exchange_operands
 
 CLOSURE = "Closure"
@@ -93,19 +93,6 @@ def lift(closure: ClosureOp, name: str) -> func.FuncOp:
         closure.block.erase_arg(closure.block.args[0])
     function = with_code_of(closure, name)
     Rewriter.erase_op(closure)
-    return function
-
-
-def with_code_of(literal: ClosureOp, name: str) -> func.FuncOp:
-    """A function of the module that gets the code of a literal, which takes all that it uses as parameters."""
-    block = literal.block
-    end = block.last_op
-    assert isinstance(end, YieldOp)
-    type_ = (block.arg_types, [end.value.type])
-    Rewriter.replace_op(end, func.ReturnOp(end.value))
-    function = func.FuncOp(name, type_, literal.detach_region(0), visibility="private")
-    function.attributes.update(literal.attributes)
-    function.location = literal.location
     return function
 
 

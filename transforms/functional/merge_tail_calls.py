@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph, callee
@@ -34,6 +34,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import GlobalVarOp, type_params_of
 from xrelay.transforms.functional.to_cps import stays
+from xrelay.transforms.rules.functional.bodies import taken_out
 from xrelay.transforms.rules.functional.choosing import Case, chosen
 from xrelay.transforms.rules.placeholders import may_be_placeholder, placeholder
 from xrelay.transforms.rules.rewriting import Emitter
@@ -98,16 +99,6 @@ def _inline_once(group: dict[str, func.FuncOp], calls: Mapping[str, list[func.Ca
         Rewriter.insert_op(ops, InsertPoint.before(call))
         Rewriter.replace_op(call, [], results)
         Rewriter.erase_op(function)
-
-
-def taken_out(block: Block) -> tuple[list[Operation], list[SSAValue]]:
-    """Takes the operations out of a block, and what it gives."""
-    *ops, end = block.ops
-    for op in ops:
-        op.detach()
-    results = list(end.operands)
-    Rewriter.erase_op(end)
-    return ops, results
 
 
 class Merging:

@@ -42,8 +42,8 @@ from xrelay.dialects.core.functional import (
     types_inside,
     values_from_outside,
 )
-from xrelay.transforms.functional.lambda_lift import with_code_of
 from xrelay.transforms.rules.called_bodies import COMPOSITE, keeps_function
+from xrelay.transforms.rules.functional.bodies import with_code_of
 from xrelay.transforms.rules.inlining import compiler_of
 from xrelay.transforms.rules.operands import exchange_operands
 

@@ -345,6 +345,8 @@ class OutputGraph:
             self._values[result] = emitter(self, op)
         except NotExpressible as error:
             self.problems.append((op, str(error)))
+            # Its users are examined all the same: it becomes something that nothing computes, without tensors where
+            # ONNX has no such type.
             self._values[result] = ()
             with suppress(NotExpressible):
                 self._values[result] = self._placeholder(result.type)

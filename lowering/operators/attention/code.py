@@ -135,8 +135,11 @@ class _Code:
         ) -> None:
             """The right operand of a product; keys are its columns (`across`), or along its depth."""
 
+            # Keys run along the last axis: as columns that are stored by rows, or along a depth that is stored by columns.
+            keys_are_last = product.by_rows == across
+
             def read(row: Index, column: Index, lanes: int) -> SSAValue:
-                if product.by_rows == across:
+                if keys_are_last:
                     column = b.add(first_key, column)
                 else:
                     row = b.add(first_key, row)

@@ -262,7 +262,7 @@ def _of_plain(implementation: Implementation) -> Implementation:
 
 DIRECT = Implementation("direct", _direct, parameters=_parameters)
 
-PLAIN: Strategy = (
+_OF_IMAGES: Strategy = (
     replace(DIRECT, refusal=_blocks_refusal),
     DIRECT_BLOCKED,
     BLOCKED_TILES,
@@ -270,8 +270,9 @@ PLAIN: Strategy = (
     DEPTHWISE,
     *WINOGRAD,
 )
+"""Those of images whose axes lie in the usual order."""
 
 STRATEGIES: dict[type[Operation], Strategy] = {
-    Conv2DOp: tuple(map(_of_plain, PLAIN)),
+    Conv2DOp: tuple(map(_of_plain, _OF_IMAGES)),
     Conv3DOp: (replace(DIRECT, refusal=_volume_refusal),),
 }

@@ -21,3 +21,18 @@ func.func @indexing(%x: tensor<3x4xf32>, %i: tensor<2x4xi64>, %u: tensor<2x4xf32
   // CHECK-NEXT: func.return
 }
 // CHECK-NEXT: }
+
+func.func @taking(%x: tensor<2x3x4xf32>, %i: tensor<2x5xi64>) {
+// CHECK-NEXT: func.func @taking(%x: tensor<2x3x4xf32>, %i: tensor<2x5xi64>) {
+  %take_flat = relay.take %x, %i : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x5xf32>
+  // CHECK-NEXT: %take_flat = relay.take %x, %i : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x5xf32>
+  %take = relay.take %x, %i {axis = 1 : i64, mode = "wrap"} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x2x5x4xf32>
+  // CHECK-NEXT: %take = relay.take %x, %i {axis = 1 : i64, mode = "wrap"} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x2x5x4xf32>
+  %take_batch = relay.take %x, %i {batch_dims = 1 : i64, axis = -1 : i64} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x3x5xf32>
+  // CHECK-NEXT: %take_batch = relay.take %x, %i {batch_dims = 1 : i64, axis = -1 : i64} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x3x5xf32>
+  %gather = relay.gather_nd %x, %i : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<5x4xf32>
+  // CHECK-NEXT: %gather = relay.gather_nd %x, %i : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<5x4xf32>
+  func.return
+  // CHECK-NEXT: func.return
+}
+// CHECK-NEXT: }

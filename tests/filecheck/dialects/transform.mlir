@@ -1,8 +1,8 @@
 // RUN: xdsl-opt %s | xdsl-opt | filecheck %s
 // RUN: xdsl-opt %s --print-op-generic | xdsl-opt | filecheck %s
 
-func.func @transform(%x: tensor<2x3x4xf32>, %s: tensor<f32>, %o: tensor<1x3x1xf32>, %d: tensor<?x4xf32>, %i: tensor<2x5xi64>, %c: tensor<4xi1>, %t: tuple<tensor<2x3xf32>, tensor<2x?xf32>>) {
-// CHECK-LABEL: func.func @transform(%x: tensor<2x3x4xf32>, %s: tensor<f32>, %o: tensor<1x3x1xf32>, %d: tensor<?x4xf32>, %i: tensor<2x5xi64>, %c: tensor<4xi1>, %t: tuple<tensor<2x3xf32>, tensor<2x?xf32>>) {
+func.func @transform(%x: tensor<2x3x4xf32>, %s: tensor<f32>, %o: tensor<1x3x1xf32>, %d: tensor<?x4xf32>, %c: tensor<4xi1>, %t: tuple<tensor<2x3xf32>, tensor<2x?xf32>>) {
+// CHECK-LABEL: func.func @transform(%x: tensor<2x3x4xf32>, %s: tensor<f32>, %o: tensor<1x3x1xf32>, %d: tensor<?x4xf32>, %c: tensor<4xi1>, %t: tuple<tensor<2x3xf32>, tensor<2x?xf32>>) {
   %reshape = relay.reshape %x {newshape = array<i64: -3, 0>} : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
   // CHECK-NEXT: %reshape = relay.reshape %x {newshape = array<i64: -3, 0>} : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
   %split_dim = relay.reshape %x {newshape = array<i64: 2, -4, 3, -1, -2>} : (tensor<2x3x4xf32>) -> tensor<2x3x1x4xf32>
@@ -49,14 +49,6 @@ func.func @transform(%x: tensor<2x3x4xf32>, %s: tensor<f32>, %o: tensor<1x3x1xf3
   // CHECK-NEXT: %split = relay.split %x {indices_or_sections = 2 : i64} : (tensor<2x3x4xf32>) -> tuple<tensor<1x3x4xf32>, tensor<1x3x4xf32>>
   %split_at = relay.split %x {indices_or_sections = array<i64: 1, 1>, axis = 2 : i64} : (tensor<2x3x4xf32>) -> tuple<tensor<2x3x1xf32>, tensor<2x3x0xf32>, tensor<2x3x3xf32>>
   // CHECK-NEXT: %split_at = relay.split %x {indices_or_sections = array<i64: 1, 1>, axis = 2 : i64} : (tensor<2x3x4xf32>) -> tuple<tensor<2x3x1xf32>, tensor<2x3x0xf32>, tensor<2x3x3xf32>>
-  %take_flat = relay.take %x, %i : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x5xf32>
-  // CHECK-NEXT: %take_flat = relay.take %x, %i : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x5xf32>
-  %take = relay.take %x, %i {axis = 1 : i64, mode = "wrap"} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x2x5x4xf32>
-  // CHECK-NEXT: %take = relay.take %x, %i {axis = 1 : i64, mode = "wrap"} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x2x5x4xf32>
-  %take_batch = relay.take %x, %i {batch_dims = 1 : i64, axis = -1 : i64} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x3x5xf32>
-  // CHECK-NEXT: %take_batch = relay.take %x, %i {batch_dims = 1 : i64, axis = -1 : i64} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x3x5xf32>
-  %gather = relay.gather_nd %x, %i : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<5x4xf32>
-  // CHECK-NEXT: %gather = relay.gather_nd %x, %i : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<5x4xf32>
   %where = relay.where %c, %d, %s : (tensor<4xi1>, tensor<?x4xf32>, tensor<f32>) -> tensor<?x4xf32>
   // CHECK-NEXT: %where = relay.where %c, %d, %s : (tensor<4xi1>, tensor<?x4xf32>, tensor<f32>) -> tensor<?x4xf32>
   func.return

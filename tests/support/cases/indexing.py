@@ -1,6 +1,7 @@
 """Kernel cases of the operators of `like`, `reorder`, `indexing` and `creation`."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,30 @@ def permutations(g: Graph, dtype: str) -> None:
 
 
 # indexing
+
+
+@INDEXING.each(
+    (indexing.TakeOp, indexing.GatherNDOp), ("int8", "int32", "int64", "uint8", "uint64")
+)
+def gathers(g: Graph, index: str) -> None:
+    def places(*shape: int) -> SSAValue:
+        found = g.small(index, *shape, low=-20, high=20)
+        return g.input(np.where(g.rng.random(shape) < 0.2, g.numbers(index, *shape), found))
+
+    for dtype in ("float32", "int8" if index == "int32" else "bool"):
+        x = g.input(g.numbers(dtype, 4, 5, 17))
+        for mode in ("clip", "wrap", "fast"):
+            for axis, shape in product((None, 0, 1, -1), ((), (3,), (2, 3), (0,))):
+                if mode != "fast" or shape == (3,):
+                    g.show(indexing.TakeOp(x, places(*shape), axis=axis, mode=mode), BITS)
+            g.show(indexing.TakeOp(x, places(4, 3), axis=1, batch_dims=1, mode=mode), BITS)
+            g.show(indexing.TakeOp(x, places(4, 5), axis=2, batch_dims=2, mode=mode), BITS)
+        g.show(indexing.TakeOp(g.input(g.numbers(dtype)), places(2)), BITS)
+        for shape in ((1, 6), (2, 3), (3, 2, 2), (3,), (0, 2)):
+            g.show(indexing.GatherNDOp(x, places(*shape)), BITS)
+        g.show(indexing.GatherNDOp(x, places(1, 4, 2), batch_dims=1), BITS)
+        g.show(indexing.GatherNDOp(x, places(2, 4), batch_dims=1), BITS)
+        g.show(indexing.GatherNDOp(x, places(1, 4, 5), batch_dims=2), BITS)
 
 
 @INDEXING.each((indexing.GatherOp, indexing.AdvIndexOp), INTEGERS)

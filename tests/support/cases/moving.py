@@ -1,7 +1,5 @@
 """Kernel cases of operators that move elements: reshapes, slices, joints, gathers and what fills."""
 
-from itertools import product
-
 import numpy as np
 from graphs import BITS, Graph
 from xdsl.ir import SSAValue
@@ -9,7 +7,7 @@ from xdsl.ir import SSAValue
 from cases.kernel import DTYPES, SHAPES, CaseTable
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import space, upsampling
-from xrelay.dialects.tensor import creation, indexing, reshape, transform
+from xrelay.dialects.tensor import creation, reshape, transform
 from xrelay.interpreters.arrays import element_type_of
 
 TABLE = CaseTable()
@@ -105,28 +103,6 @@ def joints(g: Graph, dtype: str) -> None:
     # A tuple that comes as a tuple.
     arrays = (g.numbers(dtype, 2, 3), g.numbers(dtype, 2, 1))
     g.show(transform.ConcatenateOp(g.input(arrays), axis=1), BITS)
-
-
-@TABLE.each((indexing.TakeOp, indexing.GatherNDOp), ("int8", "int32", "int64", "uint8", "uint64"))
-def gathers(g: Graph, index: str) -> None:
-    def indices(*shape: int) -> SSAValue:
-        found = g.small(index, *shape, low=-20, high=20)
-        return g.input(np.where(g.rng.random(shape) < 0.2, g.numbers(index, *shape), found))
-
-    for dtype in ("float32", "int8" if index == "int32" else "bool"):
-        x = g.input(g.numbers(dtype, 4, 5, 17))
-        for mode in ("clip", "wrap", "fast"):
-            for axis, shape in product((None, 0, 1, -1), ((), (3,), (2, 3), (0,))):
-                if mode != "fast" or shape == (3,):
-                    g.show(indexing.TakeOp(x, indices(*shape), axis=axis, mode=mode), BITS)
-            g.show(indexing.TakeOp(x, indices(4, 3), axis=1, batch_dims=1, mode=mode), BITS)
-            g.show(indexing.TakeOp(x, indices(4, 5), axis=2, batch_dims=2, mode=mode), BITS)
-        g.show(indexing.TakeOp(g.input(g.numbers(dtype)), indices(2)), BITS)
-        for shape in ((1, 6), (2, 3), (3, 2, 2), (3,), (0, 2)):
-            g.show(indexing.GatherNDOp(x, indices(*shape)), BITS)
-        g.show(indexing.GatherNDOp(x, indices(1, 4, 2), batch_dims=1), BITS)
-        g.show(indexing.GatherNDOp(x, indices(2, 4), batch_dims=1), BITS)
-        g.show(indexing.GatherNDOp(x, indices(1, 4, 5), batch_dims=2), BITS)
 
 
 @TABLE.each((space.PadOp,), ("bfloat16", "float16", "float32", "float64", "int8", "uint64", "bool"))

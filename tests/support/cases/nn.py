@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 
 from cases.kernel import FLOATS, CaseTable, share
 from cases.windows import IMAGES, WINDOWS, in_layout
+from xrelay.dialects.base import operators
 from xrelay.dialects.conv import packed as conv_packed
 from xrelay.dialects.conv import winograd
 from xrelay.dialects.core import values as core
@@ -239,7 +240,7 @@ def winograd_in_two_steps(g: Graph, dtype: str) -> None:
     g.show(winograd.ContribConv2DWinogradWithoutWeightTransformOp(*empty, 2))
 
 
-@TABLE.each(bitserial.BITSERIAL_OPS, ("int8", "int16", "uint8", "uint32", "int64"))
+@TABLE.each(operators(bitserial.__name__), ("int8", "int16", "uint8", "uint32", "int64"))
 def bits_of_small_integers(g: Graph, dtype: str) -> None:
     for width in (8, 16, 32, 64):
         word = IntegerType(width, Signedness.UNSIGNED)

@@ -10,6 +10,7 @@ from graphs import BITS, Graph
 from xdsl.ir import SSAValue
 
 from cases.kernel import FLOATS, CaseTable, share
+from xrelay.dialects.base import operators
 from xrelay.dialects.conv import conv
 from xrelay.dialects.conv import gradient as conv_gradient
 from xrelay.dialects.conv import transpose as conv_transpose
@@ -205,7 +206,7 @@ def pools_of_lines_and_volumes(g: Graph, dtype: str) -> None:
     g.show(pool.MaxPool3DOp(g.input(g.small(dtype, 0, 1, 2, 3, 2)), [2, 2, 2]))
 
 
-@WINDOWS.each(adaptive_pool.ADAPTIVE_POOL_OPS, POOLED)
+@WINDOWS.each(operators(adaptive_pool.__name__), POOLED)
 def adaptive_pools(g: Graph, dtype: str) -> None:
     layouts = (("NCW", "NWC"), ("NCHW", "NHWC"), ("NCDHW", "NDHWC"))
     sizes = (((5, 7, 33), (3, 7, 17)), ((4, 3, 8), (6, 1, 4)), ((2, 3, 5), ()))

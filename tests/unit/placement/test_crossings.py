@@ -15,20 +15,26 @@ from xrelay.backends.numpy import NumpyBackend
 from xrelay.placement.costs.borders import AT_HOST, IMAGES, Line, Place
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.crossings import (
+    LEAST_BYTES,
+    MOST_BYTES,
     SIZES,
     USUAL,
     CrossingJob,
     Crossings,
     Runs,
+    StartJob,
     alone,
+    bytes_of_run,
     crossing_seconds,
     run_crossing,
+    run_start,
     with_images,
 )
 from xrelay.placement.costs.database import Database, Failure, Measurement, Record
 from xrelay.placement.costs.job import Job
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import Engine
+from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.placing import place
 from xrelay.placement.rules.base import OpPredicate
 from xrelay.placement.rules.candidate import HOST, OWN, Candidate
@@ -54,19 +60,15 @@ class Clock:
         return run
 
 
-@pytest.mark.parametrize(
-    ("first", "start", "expected"),
-    [(None, None, 7.0), (4.0, None, 3.0), (4.0, 1.0, 4.0), (9.0, None, 0.0)],
-)
-def test_what_a_border_costs(first: float | None, start: float | None, expected: float) -> None:
+@pytest.mark.parametrize(("first", "expected"), [(None, 7.0), (4.0, 3.0), (9.0, 0.0)])
+def test_what_a_border_costs(first: float | None, expected: float) -> None:
     clock = Clock()
     runs = Runs(
         clock.taking(10.0),
         None if first is None else clock.taking(first),
         clock.taking(3.0),
-        None if start is None else clock.taking(start),
     )
-    assert crossing_seconds(runs, 0.0, clock) == pytest.approx(expected)
+    assert crossing_seconds(runs, 0.0, clock, 1 << 10) == pytest.approx(expected)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Canned(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         (job,) = args
-        pair = ("layout", "") if isinstance(job, Job) else names_in(job)
+        pair = names_in(job)
         self.asked.append(pair)
         size = SIZES[self.asked.count(pair) - 1] * 4
         line = self.table[pair]
@@ -100,11 +102,15 @@ class Canned(Executor):
         return found
 
 
-def names_in(job: CrossingJob) -> tuple[str, str]:
+def names_in(job: CrossingJob | StartJob | Job) -> tuple[str, str]:
+    if isinstance(job, Job):
+        return "layout", ""
+    if isinstance(job, StartJob):
+        return "start", OWN
+
     def name(maker: object) -> str:
         return maker.name if isinstance(maker, Named) else "host"
 
-    assert job.adds_up == (name(job.user) == OWN)
     return name(job.producer), name(job.user)
 
 
@@ -121,6 +127,7 @@ TABLE: dict[tuple[str, str], tuple[float, float] | None] = {
     ("fast", OWN): None,
     (OWN, OWN): (5e-5, 0.0),
     ("layout", ""): (1e-6, 2e-9),
+    ("start", OWN): (3e-6, 0.0),
 }
 
 
@@ -131,7 +138,7 @@ def test_an_engine_that_fails_is_asked_once(tmp_path: Path) -> None:
     table = found.table()
     assert [pair for pair in executor.asked if "fast" in pair] == [("host", "fast")]
     assert table.seconds(AT_HOST, Place("fast"), 1000) == USUAL.seconds(1000)
-    assert table.seconds(AT_HOST, Place(OWN), 1000) == pytest.approx(4e-5)
+    assert table.seconds(AT_HOST, Place(OWN), 1000) == pytest.approx(4.3e-5)
     again = Canned({})
     assert crossings(tmp_path, again).table() == table and again.asked == []
 
@@ -158,7 +165,7 @@ def test_lines_of_all_pairs(tmp_path: Path) -> None:
     found = crossings(tmp_path, executor)
     table = found.table()
     fast, own, images = Place("fast"), Place(OWN), Place(OWN, IMAGES)
-    assert found.measured == len(executor.asked) == 7 * len(SIZES)
+    assert found.measured == len(executor.asked) == 7 * len(SIZES) + 1
     assert table.seconds(AT_HOST, fast, 1000) == pytest.approx(1e-5)
     assert table.seconds(fast, fast, 1000) == pytest.approx(2e-5)
     assert table.seconds(own, fast, 1000) == pytest.approx(3e-5 + 1e-6)
@@ -167,10 +174,28 @@ def test_lines_of_all_pairs(tmp_path: Path) -> None:
     for a in (own, images):
         for b in (own, images):
             assert table.seconds(a, b, 1000) == 0, "one network of own code"
-    assert table.seconds(AT_HOST, images, 1000) == pytest.approx(4e-5)
+    assert table.seconds(AT_HOST, images, 1000) == pytest.approx(4.3e-5)
     assert table.seconds(images, AT_HOST, 1000) == 0
     again = crossings(tmp_path, Canned({}))
     assert again.table() == table and again.measured == 0
+
+
+def test_borders_are_behind_what_networks_go_through(tmp_path: Path) -> None:
+    """Networks of about as many bytes share what is measured."""
+
+    def of(count: int) -> Graph:
+        type_ = f"tensor<{count}xf32>"
+        text = f"%a = relay.exp %x : ({type_}) -> {type_}\nfunc.return %a : {type_}"
+        return graph_of(program(text, f"%x: {type_}", type_))
+
+    sizes = [bytes_of_run(of(count)) for count in (1, 500_000, 600_000, 2_000_000, 1 << 30)]
+    assert sizes == [LEAST_BYTES, LEAST_BYTES, 5 << 20, 16 << 20, MOST_BYTES]
+    few = crossings(tmp_path, Canned(TABLE))
+    few.table()
+    more = replace(few, executor=Canned(TABLE), behind=8 << 20, measured=0)
+    more.table()
+    assert more.measured == few.measured - len(SIZES), "changes of layout are the same"
+    assert replace(more, executor=Canned({}), measured=0).table() == few.table()
 
 
 def test_the_layout_of_images_decides() -> None:
@@ -216,8 +241,10 @@ def test_memory_for_outputs_is_no_border() -> None:
 
 
 def test_a_border_that_is_run() -> None:
-    job = CrossingJob(NumpyBackend, NumpyBackend, False, HERE, 16, 0.0)
+    job = CrossingJob(NumpyBackend, NumpyBackend, HERE, 16, 0.0, 1 << 10)
     found = run_crossing(job)
     assert isinstance(found, Measurement) and found.seconds >= 0 and found.bytes == 64
-    broken = CrossingJob(None, Named("nothing"), False, HERE, 16, 0.0)
+    started = run_start(StartJob(NumpyBackend, HERE, 0.0, 1 << 10))
+    assert isinstance(started, Measurement) and started.seconds > 0
+    broken = CrossingJob(None, Named("nothing"), HERE, 16, 0.0, 1 << 10)
     assert run_crossing(broken) == Failure("BackendError: there is no nothing")

@@ -19,7 +19,7 @@ import xrelay
 from xrelay.engines import Engines
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, OptionError, silent
-from xrelay.own_costs import own_costs
+from xrelay.own_costs import note_own_turns, own_costs
 from xrelay.placement.costs.borders import BorderTable
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.crossings import Crossings
@@ -367,3 +367,24 @@ def test_results_are_compared() -> None:
     assert farthest(right, right) == 0
     assert farthest({"y": np.array([1.0, np.nan, -1.0])}, right) == 0.5
     assert farthest({"y": np.array([1.0, 0.0, -2.0])}, right) == float("inf")
+
+
+def test_what_own_regions_begin_with_is_the_borders(tmp_path: Path) -> None:
+    """The database has whole runs, so that it does not matter when that was measured."""
+    database, options, source = (
+        Database(tmp_path / "costs.sqlite"),
+        CompileOptions(),
+        Source(program(NET)),
+    )
+    graph = source.prepared(options)
+
+    def total(begun: float) -> float:
+        found = own_costs(source.module, graph, options, database, seconds=0.001, begun=begun)
+        assert found is not None
+        return sum(each.seconds for each in found.steps)
+
+    whole = total(0.0)
+    assert total(whole / 4) == pytest.approx(whole * 3 / 4)
+    assert total(2 * whole) == 0
+    note_own_turns(graph, options, database, [3.0, 1.0, 2.0])
+    assert total(0.5) == pytest.approx(1.5)

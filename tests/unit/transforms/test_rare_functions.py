@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.compiler import context
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.transforms.derivatives.terms import Term
-from xrelay.transforms.functional.first_order_gradient import added, fields_of
+from xrelay.transforms.functional.first_order_gradient import added, as_gradient
 from xrelay.transforms.memory.annotate_memory_scope import texture_of
 from xrelay.transforms.rules.functional.atoms import settle_atoms
 from xrelay.transforms.rules.rewriting import Emitter
@@ -339,7 +339,7 @@ def test_gradients_of_tuples() -> None:
     types = [TensorType(f32, [2]), TupleType((TensorType(f32, [2]), TensorType(f32, [3])))]
     number, pair = TestOp(result_types=types).results
     emit = Emitter()
-    one, fields = fields_of(number, emit), fields_of(pair, emit)
+    one, fields = as_gradient(number, emit), as_gradient(pair, emit)
     assert isinstance(one, Term)
     assert one.value is number
     assert isinstance(fields, tuple)

@@ -247,7 +247,8 @@ def _requantized(source: Quantized, out: Affine, site: Site) -> SSAValue:
     return site.emit(
         QnnRequantizeOp(
             source.value,
-            *(*kind.parameters, *out.parameters),
+            *kind.parameters,
+            *out.parameters,
             axis=kind.axis,
             rounding="TONEAREST_EVEN",
             compute_dtype="float32",

@@ -103,7 +103,9 @@ def _binary(integers: type[qnn.QnnBinaryOp]) -> IntegerRule:
         new = integers(
             left.value,
             right.value,
-            *(*one.parameters, *other.parameters, *out.parameters),
+            *one.parameters,
+            *other.parameters,
+            *out.parameters,
             lhs_axis=one.axis,
             rhs_axis=other.axis,
         )

@@ -10,7 +10,7 @@ from xrelay.frontends.onnx.exporter.tensor.layout import change_layout
 
 
 def upsample(graph: OutputGraph, op: upsampling.UpsamplingFamilyOp) -> Tensor:
-    """Gather of the nearest elements; Resize where these are interpolated."""
+    """Gather of the nearest elements; Resize where these are interpolated, or repeated a whole number of times."""
     layout, canonical = op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout")
     if 0 in graph.result_shape(op):
         return graph.zeros(op, graph.tensor(op.data).dtype)
@@ -18,7 +18,6 @@ def upsample(graph: OutputGraph, op: upsampling.UpsamplingFamilyOp) -> Tensor:
         graph, graph.tensor(op.data), graph.shape(op.data), layout, canonical
     )
     targets = canonical.shape(layout.lengths(graph.result_shape(op)))
-    repeats = all(target % length == 0 for length, target in zip(shape, targets, strict=True))
     if op.interpolates:
         if data.dtype.kind in "iub":
             raise NotExpressible(f"ONNX leaves open how {data.dtype} is rounded")
@@ -33,7 +32,9 @@ def upsample(graph: OutputGraph, op: upsampling.UpsamplingFamilyOp) -> Tensor:
             cubic_coeff_a=-0.5,
             coordinate_transformation_mode=op.mode,
         )
-    elif op.mode == "asymmetric" and repeats:
+    elif op.mode == "asymmetric" and all(
+        target % length == 0 for length, target in zip(shape, targets, strict=True)
+    ):  # Each element is repeated; no length is 0 where the result has elements.
         data = graph.node(
             "Resize",
             data,

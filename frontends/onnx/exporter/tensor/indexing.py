@@ -57,7 +57,8 @@ def gather(graph: OutputGraph, op: indexing.GatherOp) -> Tensor:
     """GatherElements."""
     data, axis = graph.tensor(op.data), op.normalized_axis
     if 0 in graph.result_shape(op):
-        return graph.zeros(op, data.dtype)  # no index is read
+        # No index is read.
+        return graph.zeros(op, data.dtype)
     indices = in_range(graph, graph.tensor(op.indices), graph.shape(op.data)[axis])
     return graph.node("GatherElements", data, indices, axis=axis)
 
@@ -74,7 +75,8 @@ def gather_nd(graph: OutputGraph, op: indexing.GatherNDOp) -> Tensor:
     if not count:
         raise NotExpressible("'indices' names no axis")
     if 0 in graph.result_shape(op):
-        return graph.zeros(op, data.dtype)  # no index is read
+        # No index is read.
+        return graph.zeros(op, data.dtype)
     indices = _numbers_last(graph, graph.tensor(op.indices), op.indices.type.get_num_dims())
     last = [length - 1 for length in shape[batch : batch + count]]
     indices = graph.node("Max", indices, graph.scalar(0, INT64))
@@ -89,7 +91,8 @@ def adv_index(graph: OutputGraph, op: indexing.AdvIndexOp) -> Tensor:
     if -1 in type_.get_shape() or any(dim < 0 for dim in type_.get_shape()):
         raise NotExpressible("a field of 'inputs' has an unknown dimension")
     if 0 in graph.result_shape(op):
-        return graph.zeros(op, data.dtype)  # no index is read
+        # No index is read.
+        return graph.zeros(op, data.dtype)
     shape = op.index_shape()
     columns = [
         graph.unsqueeze(

@@ -46,7 +46,7 @@ def _fields(node: Node, index: int) -> list[SSAValue]:
 
 
 def _place(node: Node, index: int, length: int, *, may_end: bool = False) -> int:
-    """An input that is a place from 0 to before `length`, or that itself, or counted from the end."""
+    """An input that is a place from 0 to before `length`, or with `may_end` up to `length`, or counted from the end."""
     last = length if may_end else length - 1
     numbers = node.known_integers(index, "position")
     if len(numbers) != 1 or not -length <= numbers[0] <= last:

@@ -1,7 +1,7 @@
 """Operators that are written down as graphs of ONNX's own."""
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -71,9 +71,8 @@ class Written:
 
     def sum(self, *names: str) -> str:
         """The sum of the names that are not absent; absent when there is none."""
-        present = filter(None, names)
-        first = next(present, "")
-        return reduce(lambda total, each: self.one("Add", total, each), present, first)
+        present = [name for name in names if name]
+        return reduce(partial(self.one, "Add"), present) if present else ""
 
     def results(self, names: Sequence[str]) -> list[SSAValue]:
         """The values of the graph."""
