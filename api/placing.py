@@ -222,7 +222,7 @@ class _Placing:
             self.engines.described(),
             self.machine,
             executor=self.executor,
-            behind=bytes_of_run(self.graph),
+            behind=bytes_of_run(self.graph, self.options.threads),
             # Single engines, which are measured after these, decide what may ship.
             budget=self.settings.measure_seconds / 2,
             progress=self.progress,

@@ -135,11 +135,14 @@ def crossing_seconds(runs: Runs, seconds: float, clock: Callable[[], float], beh
     return max(whole - user - first, 0.0)
 
 
-def bytes_of_run(graph: Graph) -> int:
+def bytes_of_run(graph: Graph, threads: int) -> int:
     """
     How many bytes a run of a network goes through until it comes to a border again: those of its tensors, rounded up to a number
-    of three bits, so that networks of about as many share what is measured, between `LEAST_BYTES` and `MOST_BYTES`.
+    of three bits, so that networks of about as many share what is measured, between `LEAST_BYTES` and `MOST_BYTES`. With several
+    threads as few as that: while more is read the threads of engines go to sleep, which they do not within a run.
     """
+    if threads > 1:
+        return LEAST_BYTES
     tensors = sum(
         type_bytes(value.type)
         for node in graph.nodes

@@ -6,6 +6,7 @@
 // RUN: xrelay-opt -p "outline-default-regions{function=quantised}" %s | filecheck %s --check-prefix QUANT
 // RUN: xrelay-opt -p "outline-default-regions{function=for_calls}" %s | filecheck %s --check-prefix FORCALLS
 // RUN: xrelay-opt -p "outline-default-regions{function=in_tuple}" %s | filecheck %s --check-prefix INTUPLE
+// RUN: xrelay-opt -p 'outline-default-regions{function="f{x}"}' %s | filecheck %s --check-prefix BRACES
 // RUN: not xrelay-opt -p "outline-default-regions{function=nothing}" %s 2>&1 | filecheck %s --check-prefix NONE
 
 // What does not wait for the call is taken before it, in one function, in whatever order it stands.
@@ -173,3 +174,13 @@ func.func private @any_length(%x: tensor<?xf32>) -> tensor<3xf32>
 // INTUPLE-NEXT:    %[[T:.*]] = relay.tuple %[[N]], %{{.*}}
 // INTUPLE-NEXT:    %[[G:.*]] = relay.tuple_get_item %[[T]][0]
 // INTUPLE-NEXT:    func.call @any_length(%[[G]])
+
+// A name is no format.
+func.func @"f{x}"(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = relay.exp %x : (tensor<3xf32>) -> tensor<3xf32>
+  %1 = func.call @engine(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %1 : tensor<3xf32>
+}
+
+// BRACES-LABEL: func.func @"f{x}"(
+// BRACES-NEXT:    %{{.*}} = func.call @"default_f{x}_0"(

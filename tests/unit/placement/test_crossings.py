@@ -188,8 +188,9 @@ def test_borders_are_behind_what_networks_go_through(tmp_path: Path) -> None:
         text = f"%a = relay.exp %x : ({type_}) -> {type_}\nfunc.return %a : {type_}"
         return graph_of(program(text, f"%x: {type_}", type_))
 
-    sizes = [bytes_of_run(of(count)) for count in (1, 500_000, 600_000, 2_000_000, 1 << 30)]
+    sizes = [bytes_of_run(of(count), 1) for count in (1, 500_000, 600_000, 2_000_000, 1 << 30)]
     assert sizes == [LEAST_BYTES, LEAST_BYTES, 5 << 20, 16 << 20, MOST_BYTES]
+    assert bytes_of_run(of(2_000_000), 2) == LEAST_BYTES, "threads would sleep"
     few = crossings(tmp_path, Canned(TABLE))
     few.table()
     more = replace(few, executor=Canned(TABLE), behind=8 << 20, measured=0)

@@ -57,6 +57,7 @@ REFUSED: Sequence[Row] = (
     ("Col2Im", [np.zeros((1, 5, 9), np.float32)], [longs(4, 4), longs(2, 2)], {"opset": 18}, "the data have the shape [1, 5, 9]"),
     ("Col2Im", [np.zeros((1, 4, 9), np.float32)], [longs(1, 1), longs(2, 2)], {"opset": 18}, "have [0, 0] places"),
     ("Col2Im", [np.zeros((1, 4, 9), np.float32)], [longs(4, 4), longs(4)], {"opset": 18}, "expected a length for each of the same axes"),
+    ("MaxPool", [IMAGE[:, :, :0]], [], {"opset": 12, "outputs": 2, "kernel_shape": [2, 2], "pads": [1] * 4}, "takes elements of an axis of length 0"),
     # layers
     ("PRelu", [IMAGE], [ROW[:3]], {"opset": 6}, "there are 3 slopes for data of the shape [1, 2, 3, 4]"),
     ("PRelu", [ROW], [ROW], {"opset": 6}, "there are 4 slopes for data of the shape [4]"),
