@@ -116,7 +116,8 @@ class PartitionedModel:
         """The regions in the order in which they run."""
         self._inputs, self._outputs, self._slots = tuple(inputs), tuple(outputs), tuple(slots)
         self._constants = {slot: contiguous(array) for slot, array in constants.items()}
-        self._is_first = [slot not in outputs[:number] for number, slot in enumerate(outputs)]
+        first = {slot: number for number, slot in reversed(list(enumerate(outputs)))}
+        self._is_first = [first[slot] == number for number, slot in enumerate(outputs)]
         """Whether no earlier output has the slot of each output."""
         self._read = frozenset(slot for step in steps for slot in step.reads)
         """The slots that steps read."""
