@@ -240,8 +240,8 @@ class _Placing:
         graph, module, options = self.graph, self.source.module, self.options
         borders, costs = self.borders, self.costs
         self.progress("profile own code")
-        begun = self.crossings.start
-        own = own_costs(module, graph, options, self.database, self.settings.inputs, begun=begun)
+        inputs, begun = self.settings.inputs, borders.begun
+        own = own_costs(module, graph, options, self.database, inputs, begun=begun)
         profiled: list[Estimator] = [] if own is None else [own]
         self.progress("cost priority order")
         # Before the search, whose guesses follow all that is measured.

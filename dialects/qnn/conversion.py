@@ -102,7 +102,7 @@ class QnnChannelsOp(RelayOp, ABC):
     """An operator on data, its first operand, whose channels along `axis` may have parameters each."""
 
     SCALE: ClassVar[int] = 1
-    """Which operand the scale of the data is; their zero point is the next one."""
+    """Which operand the scale is; the zero point is the next one."""
 
     axis: Integer = prop(default=-1)
 

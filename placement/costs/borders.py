@@ -80,6 +80,8 @@ class BorderTable(Borders):
         default_factory=dict[tuple[Place, Place], Line]
     )
     usual: Line = Line()
+    begun: float = 0.0
+    """What of the lines to own code its regions begin with, in seconds: the run of one that does next to nothing."""
 
     def seconds(self, producer: Place, user: Place, bytes_: int) -> float:
         line = self.lines.get((producer, user))

@@ -217,8 +217,6 @@ class Crossings(Measurer):
     """How many bytes of other data are read before each run, as `bytes_of_run` says."""
     seconds: float = 0.02
     """How long each run may be timed, when engines are quick."""
-    start: float = 0.0
-    """What a region of own code begins with, in seconds, once there is a table."""
 
     def table(self) -> BorderTable:
         """
@@ -236,17 +234,17 @@ class Crossings(Measurer):
         layouts = {self.layout_key(size): self.layout_job(size) for size in sizes}
         starts = {} if OWN in failed else {self.start_key(): self.start_job()}
         found = self.records(jobs | layouts | starts)
-        begun = next((found.get(key) for key in starts), None)
-        self.start = begun.seconds if isinstance(begun, Measurement) else 0.0
+        started = next((found.get(key) for key in starts), None)
+        begun = started.seconds if isinstance(started, Measurement) else 0.0
         lines: dict[tuple[Place, Place], Line] = {}
         for a, b in pairs:
             at = AT_HOST if a is None else Place(a)
             line = line_of([found.get(self.key(a, b, size)) for size in SIZES])
             if b == OWN and line is not USUAL:
-                line = replace(line, start=line.start + self.start)
+                line = replace(line, start=line.start + begun)
             lines[at, Place(b)] = line
         images = line_of([found.get(self.layout_key(size)) for size in SIZES])
-        return with_images(lines, images)
+        return replace(with_images(lines, images), begun=begun)
 
     def key(self, producer: str | None, user: str, size: int) -> Key:
         """What the measurement of a border is known by."""

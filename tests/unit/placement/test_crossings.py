@@ -143,6 +143,16 @@ def test_an_engine_that_fails_is_asked_once(tmp_path: Path) -> None:
     assert crossings(tmp_path, again).table() == table and again.asked == []
 
 
+def test_what_regions_of_own_code_begin_with_is_unknown(tmp_path: Path) -> None:
+    """A measurement of it that fails leaves the borders to own code without."""
+    table = crossings(tmp_path, Canned({**TABLE, ("start", OWN): None})).table()
+    assert table.begun == 0.0
+    assert table.seconds(AT_HOST, Place(OWN), 1000) == pytest.approx(4e-5)
+    (tmp_path / "others").mkdir()
+    again = crossings(tmp_path / "others", Canned(TABLE)).table()
+    assert again.begun == pytest.approx(3e-6)
+
+
 def test_borders_have_a_budget(tmp_path: Path) -> None:
     """What is not measured within it is usual, and is measured the next time."""
 
