@@ -33,7 +33,7 @@ class OwnCode(Backend):
 
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
         settings = CompileOptions(options.threads)
-        return Model.from_code(compile_code(as_program(function), "region", settings)).run_into
+        return Model.from_code(compile_code(as_program(function), "region", settings)).run_unchecked
 
 
 def own_code() -> Backend:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations, product
 from typing import Any, cast
 
 from xdsl.dialects import func
@@ -18,6 +19,7 @@ from xrelay.compiler import run_passes
 from xrelay.engines import Engines
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.partitioned import compile_partition, compiler_of
+from xrelay.placement.costs.crossings import Pair
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set, members, union_of
@@ -134,6 +136,19 @@ def handed_over(plan: Mapping[str, Any]) -> list[object]:
         for region in plan["regions"]
         if region["engine"] not in (OWN, HOST)
     ]
+
+
+def pairs_of(plans: Iterable[Mapping[str, Any]]) -> list[Pair]:
+    """The pairs of engines between which values may go in some plans. Own code is one network where its regions touch."""
+    found: dict[Pair, None] = {}
+    for plan in plans:
+        regions = [each["engine"] for each in plan["regions"] if each["engine"] != HOST]
+        engines = dict.fromkeys(regions)
+        found |= dict.fromkeys((None, each) for each in engines)
+        touching = {each for each, count in Counter(regions).items() if count > 1} - {OWN}
+        pairs = product(engines, engines)
+        found |= dict.fromkeys((a, b) for a, b in pairs if a != b or a in touching)
+    return list(found)
 
 
 def apply_data(

@@ -350,7 +350,7 @@ class PartitionedCompiler:
 
     def native_region(self, function: func.FuncOp, threads: int) -> RunRegion:
         """A region compiled by xrelay's own code generator."""
-        return self.native(as_program(function), threads).run_into
+        return self.native(as_program(function), threads).run_unchecked
 
     def plan(self, returned: frozenset[int]) -> int:
         """Places what lies between steps in a workspace; its size in bytes."""

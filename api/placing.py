@@ -4,8 +4,8 @@ Models placed by measurement: see `xrelay place`, and `placement` of `xrelay.com
     module ──► prepared as for regions ──► candidates, costs, search (xrelay.placement)
            ──► (with refine_seconds) groups of the best plan change engines, by whole runs
            ──► the best plans and each single engine run whole, in turns ──► one plan ships
-           ──► (with remeasures) parts of plans that take another time than they say have turns as well, and
-               the search begins anew
+           ──► (with remeasures) parts and borders of plans that take another time than they say have turns as
+               well, and the search begins anew
            ──► its regions become functions ──► compiled as any partitioned model
 """
 
@@ -21,8 +21,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
-
 from xrelay.backends.base import Backend
 from xrelay.engines import Engines
 from xrelay.errors import CompileError
@@ -30,6 +28,7 @@ from xrelay.finalists import (
     as_before,
     distinct_plans,
     handed_over,
+    pairs_of,
     planned_model,
     plans_at_once,
     plans_to_try,
@@ -37,9 +36,10 @@ from xrelay.finalists import (
 from xrelay.options import CompileOptions, ModelSource, Progress, silent
 from xrelay.own_costs import PROFILED, StepRule, note_own_turns, own_costs, own_turn
 from xrelay.placement.confirmation import TURNS, Run, Verdict, take_turns
+from xrelay.placement.costs.behind import bytes_of_run
 from xrelay.placement.costs.borders import BorderTable
 from xrelay.placement.costs.cost import MEASURED, Estimator, FirstKnown
-from xrelay.placement.costs.crossings import Crossings, bytes_of_run
+from xrelay.placement.costs.crossings import Crossings, Pair
 from xrelay.placement.costs.database import Database
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import MeasuredCosts, RecordedCosts
@@ -67,6 +67,8 @@ MOST_TURNS = 10_000
 MOST_REMEASURES = 100
 CONTRADICTED = 0.1
 """A whole run contradicts the costs of its parts where their sum is off by more than this share of it."""
+CONTRADICTED_RATIO = 0.05
+"""So does one whose ratio to the best single engine, which plans are chosen by, is off by more than this share."""
 OWN_PART = "part of own code"
 """What own code, which was profiled, is called among parts."""
 MorePlans = Callable[[Placement], Mapping[str, Mapping[str, Any]]]
@@ -169,11 +171,12 @@ def _measuring(settings: Settings) -> Generator[Executor]:
 
 @dataclass(frozen=True)
 class _Turns:
-    """Parts that are measured in turns with whole runs."""
+    """Parts, and borders between them, that are measured in turns with whole runs."""
 
     candidates: Sequence[Candidate]
+    pairs: Sequence[Pair]
     runs: Mapping[str, Run]
-    """What runs them, by `part` and their keys, and own code as a whole, by `OWN_PART`."""
+    """What runs them, by `part` or `border` and their keys, and own code as a whole, by `OWN_PART`."""
 
 
 @dataclass
@@ -228,17 +231,17 @@ class _Placing:
             progress=self.progress,
         )
 
-    @cached_property
     def borders(self) -> BorderTable:
-        """What borders cost."""
+        """What borders cost, for all that is known and measured now."""
+        before = self.crossings.spent
         found = self.crossings.table()
-        self.costs.spent += self.crossings.spent
+        self.costs.spent += self.crossings.spent - before
         return found
 
     def run(self) -> tuple[Placement, Placement | None]:
         """The best placement for all that is known and measured now, and that of priority order."""
         graph, module, options = self.graph, self.source.module, self.options
-        borders, costs = self.borders, self.costs
+        borders, costs = self.borders(), self.costs
         self.progress("profile own code")
         inputs, begun = self.settings.inputs, borders.begun
         own = own_costs(module, graph, options, self.database, inputs, begun=begun)
@@ -290,7 +293,7 @@ class _Placing:
     def turns(
         self, placements: Sequence[Placement], plans: Collection[Mapping[str, Any]]
     ) -> _Turns:
-        """What measures the parts of some plans of placements in turns."""
+        """What measures the parts of some plans of placements in turns, and the borders that these have."""
         costs = {
             _region(each.engine, each.rule, each.inside, map(nested_data, each.part.nested)): (
                 each,
@@ -314,14 +317,18 @@ class _Placing:
         measured = {each: cost for each, cost in known if cost.source == MEASURED}
         parts = self.costs.turns(measured)
         runs = {f"part {key}": run for key, run in parts.items()}
+        pairs = pairs_of(plans)
+        runs |= {f"border {key}": run for key, run in self.crossings.turns(pairs).items()}
         if any(cost.source == PROFILED for _, cost in known):
             runs[OWN_PART] = self.own_turn
-        return _Turns(list(measured), runs)
+        return _Turns(list(measured), pairs, runs)
 
     def note(self, turns: _Turns, taken: Mapping[str, Sequence[float]]) -> None:
-        """Notes what parts took in their turns, in the place of what was known."""
+        """Notes what parts and borders took in their turns, in the place of what was known."""
         parts = {name.removeprefix("part "): each for name, each in taken.items()}
-        self.costs.note_turns(turns.candidates, parts)
+        self.costs.note(turns.candidates, parts)
+        borders = {name.removeprefix("border "): each for name, each in taken.items()}
+        self.crossings.note(turns.pairs, borders)
         if OWN_PART in taken:
             inputs = self.settings.inputs
             note_own_turns(self.graph, self.options, self.database, taken[OWN_PART], inputs)
@@ -379,10 +386,13 @@ def _confirmed(search: _Placing, beside: MorePlans) -> Placed:
         same = None if ran is None else as_before(distinct, finalists)
         finalists = distinct if same is None else same
         if ran is None or same is None:
-            ran = confirmed(whole, finalists, engines, settings.turns, progress, left_out)
+            ran = confirmed(
+                *(whole, finalists, engines, settings.turns, progress, left_out),
+                settings.remeasures,
+            )
         shipped, verdict, excluded = ran
         names = [name for name in verdict.seconds if name not in others]
-        wrong = contradicted(names, finalists, verdict.seconds)
+        wrong = contradicted(names, finalists, verdict)
         if not (wrong and left):
             break
         placements = [placement] if priority is None else [placement, priority]
@@ -393,8 +403,8 @@ def _confirmed(search: _Placing, beside: MorePlans) -> Placed:
         progress(f"measure parts again, as {', '.join(wrong)} took another time than they say")
         taken = take_turns({**whole.runs, **turns.runs}, settings.turns)
         search.note(turns, taken)
-        seconds = {name: float(np.median(taken[name])) for name in verdict.seconds}
-        verdict = verdict.with_seconds(seconds)
+        again = {name: taken[name] for name in verdict.seconds}
+        verdict = verdict.after(again, settings.remeasures)
         ran = verdict.shipped, verdict, excluded
         left -= 1
     plan = _shipped(placement, finalists[shipped])
@@ -403,14 +413,22 @@ def _confirmed(search: _Placing, beside: MorePlans) -> Placed:
 
 
 def contradicted(
-    names: Iterable[str], plans: Mapping[str, Mapping[str, Any]], seconds: Mapping[str, float]
+    names: Iterable[str], plans: Mapping[str, Mapping[str, Any]], verdict: Verdict
 ) -> list[str]:
-    """Those plans that take another time as a whole than their parts say. Of regions that run at once these say nothing."""
-    return [
-        name
+    """
+    Those plans that take another time as a whole than their parts say, or another one beside the best single engine. Of
+    regions that run at once these say nothing.
+    """
+    single = plans[verdict.best_single]["seconds"] / verdict.seconds[verdict.best_single]
+    told = {
+        name: plans[name]["seconds"] / verdict.seconds[name]
         for name in names
         if not plans[name].get(SIDE_BY_SIDE)
-        if abs(plans[name]["seconds"] / seconds[name] - 1) > CONTRADICTED
+    }
+    return [
+        name
+        for name, ratio in told.items()
+        if abs(ratio - 1) > CONTRADICTED or abs(ratio - single) > CONTRADICTED_RATIO * single
     ]
 
 

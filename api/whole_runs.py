@@ -133,11 +133,12 @@ def confirmed(
     turns: int,
     progress: Progress,
     left_out: Mapping[str, str] | None = None,
+    later: int = 0,
 ) -> tuple[str, Verdict, dict[str, str]]:
     """
     Which plan ships, by whole runs in turns, and which were not tried, with the reasons, those that were left out before
     among them. Where pins or a memory limit leave no engine that runs the model alone, the plan that is best by its parts is
-    what others have to beat.
+    what others have to beat. So many tests may follow `later`.
 
     Raises PlacementError when no plan can be run.
     """
@@ -151,7 +152,8 @@ def confirmed(
         first = next(name for name in finalists if name in runs)
         singles = {first: runs[first]}
     progress("run the finalists in turns")
-    verdict = confirm({n: run for n, run in runs.items() if n not in singles}, singles, turns)
+    mixed = {name: run for name, run in runs.items() if name not in singles}
+    verdict = confirm(mixed, singles, turns, later)
     return verdict.shipped, verdict, excluded
 
 

@@ -203,7 +203,7 @@ Milliseconds are medians of whole runs in turns, in one process: with one thread
 *priority* is `backends=[…]`; *isolated sums* the plan that is best without borders, as Collage has it; *plan 1* the best plan. *ships* says what
 is used; *limit* is the upper limit of its ratio to the best single engine, at a level of 5 % or less. *predicted* is what the parts say of what ships;
 *error* and *worst* are how far the predictions of all plans that run are from the measurements, in the median and at most. Parts that whole runs
-contradict by more than 10 % are measured again, up to 4 times (`--remeasure 4`). No plan costs less than *bound* for all
+contradict by more than 10 %, or by 5 % beside the best single engine, are measured again, up to 4 times (`--remeasure 4`). No plan costs less than *bound* for all
 that is known of the parts, *gap* is what the search left open, *allowed* how many times as fast as the best single engine a plan may be by
 that bound, and *reached* what ships is. *search* is with measurements, *again* with all of them in the database, both without whole runs; *measured*
 counts what these two measured, and what was measured again.

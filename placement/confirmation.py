@@ -6,17 +6,20 @@ tried (Holm). A plan that does not pass does not ship.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
 from xrelay.placement.costs.timing import settle
 
 LEVEL = 0.05
-RESAMPLES = 2000
+RESAMPLES, MOST_RESAMPLES = 2000, 100_000
+FARTHER = 20
+"""So many resamples are beyond a limit, at least, up to the most resamples."""
 TURNS = 12
 ROUNDS = 3
-"""How often an undecided test is repeated with twice the turns, at most; the repetitions share the level."""
+"""How often an undecided test is repeated with twice the turns, at most; the repetitions, and later tests, share the level."""
 
 Run = Callable[[], float]
 """Runs a network a few times and returns the seconds of one run."""
@@ -34,12 +37,27 @@ class Verdict:
     limits: Mapping[str, float]
     """The one-sided upper limit of the ratio of each mixed plan to the best single engine."""
 
-    def with_seconds(self, seconds: Mapping[str, float]) -> "Verdict":
-        """The verdict by the medians of later runs: of single engines the fastest ships, and what was proven to be faster stays so."""
-        singles = [name for name in seconds if name not in self.limits]
-        best = min(singles, key=lambda name: (seconds[name], name))
-        shipped = self.shipped if self.shipped in self.limits else best
-        return replace(self, shipped=shipped, best_single=best, seconds=seconds)
+    def after(self, samples: Mapping[str, Sequence[float]], later: int) -> "Verdict":
+        """
+        The verdict by later runs, one of so many `later` tests: the fastest single engine ships, unless a mixed plan is proven to be
+        faster now, or was before, if it is faster than the same engine still.
+        """
+        seconds = {name: float(np.median(each)) for name, each in samples.items()}
+        best = min((n for n in seconds if n not in self.limits), key=lambda n: (seconds[n], n))
+        passed, limits = passing(samples, list(self.limits), best, level_of(later))
+        is_same = best == self.best_single
+        shipped = self.shipped
+        if is_same and shipped in self.limits and seconds[shipped] < seconds[best]:
+            passed = list(dict.fromkeys([*passed, shipped]))
+        shipped = min(passed, key=lambda name: (seconds[name], name), default=best)
+        if is_same:
+            limits = {name: min(limit, self.limits[name]) for name, limit in limits.items()}
+        return Verdict(shipped, best, seconds, limits)
+
+
+def level_of(later: int) -> float:
+    """The level of each test: some `later` ones, and before each of them, and at first, `ROUNDS` of plans that are new."""
+    return LEVEL / (ROUNDS * (later + 1) + later)
 
 
 def take_turns(runs: Mapping[str, Run], turns: int, seed: int = 0) -> dict[str, list[float]]:
@@ -58,7 +76,8 @@ def upper_limit(mixed: Sequence[float], single: Sequence[float], level: float) -
     """The one-sided upper limit of the ratio of medians, at a level, by the bootstrap over turns."""
     one, other = np.asarray(mixed), np.asarray(single)
     rng = np.random.default_rng(0)
-    drawn = rng.integers(0, len(one), (RESAMPLES, len(one)))
+    count = min(max(RESAMPLES, ceil(FARTHER / level)), MOST_RESAMPLES)
+    drawn = rng.integers(0, len(one), (count, len(one)))
     ratios = np.median(one[drawn], axis=1) / np.median(other[drawn], axis=1)
     return float(np.quantile(ratios, 1 - level))
 
@@ -78,10 +97,15 @@ def passing(
     return passed, limits
 
 
-def confirm(mixed: Mapping[str, Run], singles: Mapping[str, Run], turns: int = TURNS) -> Verdict:
-    """What to ship: the fastest mixed plan that is proven to be faster than the best single engine, or that engine."""
+def confirm(
+    mixed: Mapping[str, Run], singles: Mapping[str, Run], turns: int = TURNS, later: int = 0
+) -> Verdict:
+    """
+    What to ship: the fastest mixed plan that is proven to be faster than the best single engine, or that engine. So many tests
+    may follow `later`, and share the level.
+    """
     every = {**singles, **mixed}
-    level = LEVEL / ROUNDS
+    level = level_of(later)
     samples: dict[str, list[float]] = {}
     passed: list[str] = []
     limits: dict[str, float] = {}

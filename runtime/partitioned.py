@@ -246,14 +246,15 @@ class PartitionedModel:
         # Another thread may replace the engine meanwhile.
         is_fallback, run = step.engine_failed, step.run
         try:
-            results = _checked(run(given, writes), given, writes)
+            # Engines may change the lists that they get: own code writes to what is in these without a look.
+            results = _checked(run([*given], [*writes]), given, writes)
         except (Exception, SystemExit) as error:
             problem = f"{step.described} fails on backend '{step.backend}': {error}"
             if step.fallback is None or is_fallback:
                 raise ModelError(problem) from error
             logger.warning("%s; it runs on xrelay's own code from now on", problem)
             run = step.replace_engine(error)
-            results = _checked(run(given, writes), given, writes)
+            results = _checked(run([*given], [*writes]), given, writes)
         for slot, array, place in zip(step.writes, results, kept, strict=True):
             if array is not place:
                 made[slot] = array

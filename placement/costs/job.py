@@ -5,7 +5,7 @@ Large constants travel by type only, and get seeded numbers, as do inputs: how l
 hardly ever, and weights are large.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import prod, sqrt
 
@@ -34,6 +34,7 @@ from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of, type_bytes
 from xrelay.interpreters.constants import constant_op, dense_attribute
+from xrelay.placement.costs.behind import reading
 from xrelay.placement.costs.database import Failure, Measurement, Record
 from xrelay.placement.costs.inputs import inputs_in_turn, numbers
 from xrelay.placement.costs.key import Machine
@@ -78,6 +79,15 @@ class Job:
     """The inputs that are others in each run."""
     windows: int = 1
     """Of sampling, as `measure` has them."""
+    behind: int = 0
+    """How many bytes of other data are read before each run, but for its inputs, as `bytes_beside` says."""
+    weights: tuple[int, ...] = ()
+    """The inputs that are constants: what was read last has them in no cache."""
+
+    @property
+    def sample(self) -> float:
+        """How long a sample is, at least; one run where each is behind other data."""
+        return 0.0 if self.behind else SAMPLE_SECONDS
 
 
 class WrongMachine(PlacementError):
@@ -90,6 +100,7 @@ class Prepared:
 
     run: Callable[[list[Array]], object]
     given: Callable[[], list[Array]]
+    """Gives the inputs of a run, behind other data if wanted."""
     work: tuple[float, float]
     """Its arithmetic, and the bytes that go in and out."""
 
@@ -100,6 +111,8 @@ class Prepared:
         region = compile_region(job.engine(), function, options)
         outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
         given = inputs_in_turn(region_inputs(function), job.rotating)
+        if job.behind:
+            given = inputs_behind(given, outputs, job.behind, {*job.rotating, *job.weights})
         return Prepared(lambda inputs: region(inputs, outputs), given, work_of(function))
 
 
@@ -135,7 +148,7 @@ def run_turn(name: str, job: Job, seconds: float) -> Record:
             found = _in_turns[name] = Prepared.of(job, function)
         settle()
         clock = clock_for(job.machine.threads)
-        taken = one_turn(found.run, found.given, clock, seconds, SAMPLE_SECONDS)
+        taken = one_turn(found.run, found.given, clock, seconds, job.sample)
         # Its threads are at rest when others have their turn, whose process does not see them.
         settle()
         return Measurement(taken, taken, taken, 1, machine_load(), *found.work)
@@ -147,7 +160,7 @@ def _measured(job: Job, function: func.FuncOp) -> Measurement:
     _in_turns.clear()
     made = Prepared.of(job, function)
     clock = clock_for(job.machine.threads)
-    timing = measure(lambda: made.run(made.given()), job.seconds, clock, job.windows)
+    timing = measure(made.run, made.given, job.seconds, clock, job.windows, job.sample)
     load = machine_load()
     return Measurement(timing.median, timing.low, timing.high, timing.samples, load, *made.work)
 
@@ -166,6 +179,26 @@ def require_here(machine: Machine) -> None:
     if not machine.is_here():
         here = Machine.here(machine.threads)
         raise WrongMachine(f"a worker runs on {here}, expected {machine}")
+
+
+def inputs_behind(
+    given: Callable[[], list[Array]],
+    outputs: Sequence[Array],
+    behind: int,
+    cold: Collection[int],
+) -> Callable[[], list[Array]]:
+    """
+    What gives inputs when so many bytes of other data were read. Those that are not `cold` are in caches again, as what was just
+    computed is, and so is memory for outputs, which was for something else before.
+    """
+    read = reading(behind, [*outputs, *(e for i, e in enumerate(given()) if i not in cold)])
+
+    def inputs() -> list[Array]:
+        found = given()
+        read()
+        return found
+
+    return inputs
 
 
 def filled(onnx: bytes | None) -> bytes | None:

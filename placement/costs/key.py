@@ -84,6 +84,8 @@ class Key:
     """The layouts of tensors at its borders."""
     rotating: tuple[int, ...] = ()
     """The inputs that are others in each run; the rest are the same ones."""
+    behind: int = 0
+    """How many bytes of other data are read before each run."""
 
     @classmethod
     def of(
@@ -94,6 +96,7 @@ class Key:
         machine: Machine,
         form: str = "",
         rotating: tuple[int, ...] = (),
+        behind: int = 0,
     ) -> "Key":
         """
         The key of a function. Large constants count by their types only. `form` is what the engine gets instead, when that is
@@ -105,14 +108,16 @@ class Key:
             engine_version,
             machine,
             rotating=rotating,
+            behind=behind,
         )
 
     @cached_property
     def details(self) -> str:
         """What it consists of, as JSON."""
         found = asdict(self)
-        if not self.rotating:
-            del found["rotating"]
+        for usual in ("rotating", "behind"):
+            if not found[usual]:
+                del found[usual]
         return json.dumps(found, sort_keys=True)
 
     @cached_property

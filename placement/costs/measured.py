@@ -6,17 +6,20 @@ invalid candidate.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
 from math import inf, isfinite, nan
+from typing import ParamSpec
 
 from xdsl.dialects import func
 from xdsl.ir import BlockArgument
 
 from xrelay.backends.onnx_original import OnnxPart
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.placement.costs.behind import bytes_beside
 from xrelay.placement.costs.cost import FREE, MEASURED, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.database import Database, Failure, Measurement, Record
 from xrelay.placement.costs.job import EngineMaker, Job, WrongMachine, run_job, run_turn, text_of
@@ -29,8 +32,10 @@ from xrelay.placement.graph.onnx_parts import onnx_part
 from xrelay.placement.methods import ROTATING, WARM, Inputs
 from xrelay.placement.rules.candidate import HOST, Candidate
 
+_P = ParamSpec("_P")
+
 TURNS_SECONDS = 0.5
-"""How long all parts that have turns run in one of them, at least, where they are many."""
+"""How long all parts, or borders, that have turns run in one of them, at least, where they are many."""
 MOST_IN_TURNS = 64
 """Parts that have turns, and that workers keep compiled."""
 
@@ -56,6 +61,8 @@ class Extracted:
     """The nodes that it was, if its engine takes these."""
     rotating: tuple[int, ...]
     """Its inputs that are others in each run."""
+    weights: tuple[int, ...]
+    """Its inputs that are constants, for engines that get these so."""
 
 
 @dataclass
@@ -88,7 +95,9 @@ class RecordedCosts(Estimator):
             # Within a network, values lie where the part before has left them.
             values = [each.value for each in found.arguments]
             rotating = tuple(i for i, each in enumerate(values) if isinstance(each, BlockArgument))
-        return Extracted(found.function, original, rotating)
+        owners = [each.value.owner for each in found.arguments]
+        weights = tuple(i for i, each in enumerate(owners) if isinstance(each, ConstantOp))
+        return Extracted(found.function, original, rotating, weights)
 
     def key(self, candidate: Candidate) -> Key | None:
         """What the measurement of a candidate is known by; None for what the host does."""
@@ -99,7 +108,8 @@ class RecordedCosts(Estimator):
             part, engine = self.extracted(candidate), self.engines[candidate.engine]
             form = "" if part.original is None else part.original.text
             found = Key.of(
-                part.function, engine.name, engine.version, self.machine, form, part.rotating
+                *(part.function, engine.name, engine.version, self.machine, form, part.rotating),
+                bytes_beside(candidate.part, self.machine.threads),
             )
             self.keys[candidate] = found
         return found
@@ -172,6 +182,43 @@ class Measurer:
         self.spent += time.monotonic() - start
         return found
 
+    def turn(
+        self, function: Callable[_P, Record], *args: _P.args, **kwargs: _P.kwargs
+    ) -> Callable[[], float]:
+        """What a worker does for one turn of a measurement: the seconds, or NaN from the time when it fails."""
+        failed = False
+
+        def turn() -> float:
+            nonlocal failed
+            if not failed:
+                record = record_of(self.executor.submit(function, *args, **kwargs), None)
+                if isinstance(record, Measurement):
+                    return record.seconds
+                failed = True
+            return nan
+
+        return turn
+
+    def note_turns(self, labels: Mapping[Key, str], taken: Mapping[str, Sequence[float]]) -> None:
+        """Notes what measurements, of which the labels are given, took in their turns, by the texts of their keys."""
+        known = self.database.find(labels)
+        found: dict[str, tuple[Key, str, Record]] = {}
+        for key, label in labels.items():
+            record, samples = known.get(key.text), taken.get(key.text, ())
+            if isinstance(record, Measurement) and samples and all(map(isfinite, samples)):
+                timing = interval(samples)
+                told = replace(
+                    record,
+                    seconds=timing.median,
+                    low=timing.low,
+                    high=timing.high,
+                    samples=timing.samples,
+                    load=machine_load(),
+                )
+                found[key.text] = key, label, told
+        self.measured += len(found)
+        self.database.add_all(found.values())
+
 
 @dataclass
 class MeasuredCosts(RecordedCosts, Measurer):
@@ -202,56 +249,27 @@ class MeasuredCosts(RecordedCosts, Measurer):
             None if original is None else original.model(weights=False).SerializeToString(),
             part.rotating,
             WHOLE_WINDOWS if _is_most(candidate) else 1,
+            bytes_beside(candidate.part, self.machine.threads),
+            part.weights,
         )
 
     def turns(self, candidates: Mapping[Candidate, Cost]) -> dict[str, Callable[[], float]]:
         """
         What measures candidates that were measured before for one turn, by their keys: those that cost the most where they are
-        many. What fails is NaN from then on.
+        many.
         """
         order = sorted(candidates, key=lambda each: -(candidates[each].seconds or 0.0))
         keys = {key.text: each for each in order if (key := self.key(each)) is not None}
         named = dict(islice(keys.items(), MOST_IN_TURNS))
         seconds = min(TURN_SECONDS, TURNS_SECONDS / max(1, len(named)))
+        return {
+            name: self.turn(run_turn, name, self.job(each), seconds) for name, each in named.items()
+        }
 
-        def turn_of(name: str, job: Job) -> Callable[[], float]:
-            failed = False
-
-            def turn() -> float:
-                nonlocal failed
-                if not failed:
-                    record = record_of(self.executor.submit(run_turn, name, job, seconds), None)
-                    if isinstance(record, Measurement):
-                        return record.seconds
-                    failed = True
-                return nan
-
-            return turn
-
-        return {name: turn_of(name, self.job(each)) for name, each in named.items()}
-
-    def note_turns(
-        self, candidates: Sequence[Candidate], taken: Mapping[str, Sequence[float]]
-    ) -> None:
+    def note(self, candidates: Iterable[Candidate], taken: Mapping[str, Sequence[float]]) -> None:
         """Notes what candidates took in their turns, by their keys, in the place of what was known."""
-        pairs = [(key, each) for each in candidates if (key := self.key(each)) is not None]
-        known = self.database.find(key for key, _ in pairs)
-        found: dict[str, tuple[Key, str, Record]] = {}
-        for key, each in pairs:
-            record, samples = known.get(key.text), taken.get(key.text, ())
-            if isinstance(record, Measurement) and samples and all(map(isfinite, samples)):
-                timing = interval(samples)
-                told = replace(
-                    record,
-                    seconds=timing.median,
-                    low=timing.low,
-                    high=timing.high,
-                    samples=timing.samples,
-                    load=machine_load(),
-                )
-                found[key.text] = key, each.part.label, told
-        self.measured += len(found)
-        self.database.add_all(found.values())
+        keys = {key: each for each in candidates if (key := self.key(each)) is not None}
+        self.note_turns({key: each.part.label for key, each in keys.items()}, taken)
 
 
 def _is_most(candidate: Candidate) -> bool:

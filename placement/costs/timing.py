@@ -91,32 +91,40 @@ def warm_up(run: Callable[[], object], clock: Callable[[], float], seconds: floa
 
 
 def measure(
-    run: Callable[[], object],
+    run: Callable[[_Given], object],
+    given: Callable[[], _Given],
     seconds: float,
     clock: Callable[[], float] = time.perf_counter,
     windows: int = 1,
+    sample: float = SAMPLE_SECONDS,
 ) -> Timing:
     """
     How long a run takes, found out within about so many seconds, and half as many before; with several windows within so many
     each, with pauses between them, of which the quickest counts: what else a machine does slows down one of them as a whole.
+    A sample is one run, or as many as take its seconds. What gives a run its inputs takes no time of it.
     """
     settle()
-    run()
-    warm_up(run, clock, seconds / 2)
+    run(given())
+    warm_up(lambda: run(given()), clock, seconds / 2)
+    arrays = given()
     start = clock()
-    run()
-    repeats = max(1, int(SAMPLE_SECONDS / max(clock() - start, 1e-7)))
+    run(arrays)
+    repeats = max(1, min(int(sample / max(clock() - start, 1e-7)), MOST_REPEATS))
     begun = time.perf_counter()
-    found = [_window(run, seconds, clock, repeats)]
+    found = [_window(run, given, seconds, clock, repeats)]
     while len(found) < windows and time.perf_counter() - begun < LONG_SECONDS:
         time.sleep(PAUSE_SECONDS)
-        run()
-        found.append(_window(run, seconds, clock, repeats))
+        run(given())
+        found.append(_window(run, given, seconds, clock, repeats))
     return min(found, key=lambda each: each.median)
 
 
 def _window(
-    run: Callable[[], object], seconds: float, clock: Callable[[], float], repeats: int
+    run: Callable[[_Given], object],
+    given: Callable[[], _Given],
+    seconds: float,
+    clock: Callable[[], float],
+    repeats: int,
 ) -> Timing:
     """Samples of so many runs each."""
     end = time.perf_counter() + seconds
@@ -124,14 +132,25 @@ def _window(
     found: Timing | None = None
     while found is None or time.perf_counter() < end:
         for _ in range(LEAST_SAMPLES):
-            start = clock()
-            for _ in range(repeats):
-                run()
-            samples.append((clock() - start) / repeats)
+            samples.append(_sample(run, given, clock, repeats))
         found = interval(samples)
         if found.high - found.low <= NARROW * found.median and len(samples) > LEAST_SAMPLES:
             break
     return found
+
+
+def _sample(
+    run: Callable[[_Given], object],
+    given: Callable[[], _Given],
+    clock: Callable[[], float],
+    repeats: int,
+) -> float:
+    """What a run takes, of so many in a row."""
+    inputs = [given() for _ in range(repeats)]
+    start = clock()
+    for each in inputs:
+        run(each)
+    return (clock() - start) / repeats
 
 
 def one_turn(
@@ -150,11 +169,7 @@ def one_turn(
     repeats = 1
     end = time.perf_counter() + seconds
     while len(samples) < 3 or time.perf_counter() < end:
-        inputs = [given() for _ in range(repeats)]
-        start = clock()
-        for each in inputs:
-            run(each)
-        samples.append((clock() - start) / repeats)
+        samples.append(_sample(run, given, clock, repeats))
         if len(samples) == 1 and samples[0] < sample / 2:
             repeats = min(int(sample / max(samples.pop(), 1e-7)), MOST_REPEATS)
             sample = 0.0

@@ -34,6 +34,7 @@ from xrelay.analysis.facts.names import short_name
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 from xrelay.dialects.traits import OpPatternKind, ShapeDataDependent, pattern_kind
+from xrelay.interpreters.arrays import type_bytes
 from xrelay.interpreters.constants import constant_array, constant_op
 from xrelay.interpreters.relay import relay_interpreter
 from xrelay.placement.graph.index_set import index_set, members, up_to
@@ -139,6 +140,33 @@ class Graph:
         index = self.numbers[source] = len(self.nodes)
         kind, label = kind_and_label(source)
         self.nodes.append(Node(index, source, kind, label, tuple(dict.fromkeys(inputs)), number))
+
+    @cached_property
+    def tensor_bytes(self) -> list[int]:
+        """The bytes of the tensors that each node computes; tuples are no more than their parts."""
+        return [
+            sum(type_bytes(value.type) for value in node.values if is_tensor_type(value.type))
+            for node in self.nodes
+        ]
+
+    @cached_property
+    def footprint(self) -> int:
+        """
+        The bytes of memory that runs go through again and again: those of constants and parameters, and the most of other tensors
+        that are there at once.
+        """
+        sizes = self.tensor_bytes
+        kept = most = now = 0
+        ends: list[list[int]] = [[] for _ in self.nodes]
+        for node, users in zip(self.nodes, self.users, strict=True):
+            if node.is_constant or node.is_parameter:
+                kept += sizes[node.index]
+            else:
+                now += sizes[node.index]
+                ends[max(users.bit_length() - 1, node.index)].append(node.index)
+            most = max(most, now)
+            now -= sum(sizes[index] for index in ends[node.index])
+        return kept + most
 
     @cached_property
     def everything(self) -> int:

@@ -118,7 +118,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         default=0,
         metavar="N",
         help="measure parts of plans again, and search anew, up to so many times, when whole runs take more than 10 %% more or "
-        "less than their parts say (default 0)",
+        "less than their parts say, or 5 %% beside the best single engine (default 0)",
     )
     parser.add_argument(
         "--no-confirm", action="store_true", help="leave out the whole runs that prove the plan"

@@ -355,7 +355,9 @@ def test_plans_that_are_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     compared: list[tuple[list[str], list[str], int]] = []
 
-    def confirm(plans: Mapping[str, Any], singles: Mapping[str, Any], turns: int) -> Any:
+    def confirm(
+        plans: Mapping[str, Any], singles: Mapping[str, Any], turns: int, later: int
+    ) -> Any:
         compared.append((list(plans), list(singles), turns))
         return SimpleNamespace(shipped="plan 1")
 

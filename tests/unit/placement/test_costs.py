@@ -399,7 +399,7 @@ def test_functions_travel_as_text() -> None:
 
 def test_timing() -> None:
     ticks = iter(range(10**6))
-    found = measure(lambda: None, 0.0, lambda: float(next(ticks)))
+    found = measure(lambda _: None, lambda: None, 0.0, lambda: float(next(ticks)))
     assert found.median == found.low == found.high == 1.0
     most = interval([1.0] * 50 + [2.0] * 10)
     assert most.median == 1.0 and most.low <= 1.0 <= most.high
@@ -410,15 +410,15 @@ def test_the_quickest_window_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is slow until there was a pause."""
     clock, step = [0.0], [3.0]
 
-    def run() -> None:
+    def run(_: object) -> None:
         clock[0] += step[0]
 
     def pause(seconds: float) -> None:
         step[0] = 1.0 if seconds == timing.PAUSE_SECONDS else step[0]
 
     monkeypatch.setattr(timing.time, "sleep", pause)
-    assert measure(run, 0.0, lambda: clock[0]).median == 3.0
-    assert measure(run, 0.0, lambda: clock[0], 2).median == 1.0
+    assert measure(run, object, 0.0, lambda: clock[0]).median == 3.0
+    assert measure(run, object, 0.0, lambda: clock[0], 2).median == 1.0
 
 
 @pytest.mark.slow

@@ -12,24 +12,19 @@ from placed import counts, graph_of, program
 from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import Backend, BackendError
 from xrelay.backends.numpy import NumpyBackend
-from xrelay.placement.costs.borders import AT_HOST, IMAGES, Line, Place
-from xrelay.placement.costs.cost import Cost, Estimator
-from xrelay.placement.costs.crossings import (
-    LEAST_BYTES,
-    MOST_BYTES,
-    SIZES,
-    USUAL,
+from xrelay.finalists import pairs_of
+from xrelay.placement.costs.behind import LEAST_BYTES, MOST_BYTES, bytes_of_run
+from xrelay.placement.costs.border_job import (
     CrossingJob,
-    Crossings,
     Runs,
     StartJob,
     alone,
-    bytes_of_run,
     crossing_seconds,
-    run_crossing,
-    run_start,
-    with_images,
+    run_border,
 )
+from xrelay.placement.costs.borders import AT_HOST, IMAGES, Line, Place
+from xrelay.placement.costs.cost import Cost, Estimator
+from xrelay.placement.costs.crossings import SIZES, USUAL, Crossings, Pair, with_images
 from xrelay.placement.costs.database import Database, Failure, Measurement, Record
 from xrelay.placement.costs.job import Job
 from xrelay.placement.costs.key import Machine
@@ -89,8 +84,7 @@ class Canned(Executor):
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        (job,) = args
-        pair = names_in(job)
+        pair = names_in(args[0] if not isinstance(args[0], str) else args[1])
         self.asked.append(pair)
         size = SIZES[self.asked.count(pair) - 1] * 4
         line = self.table[pair]
@@ -151,6 +145,41 @@ def test_what_regions_of_own_code_begin_with_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "others").mkdir()
     again = crossings(tmp_path / "others", Canned(TABLE)).table()
     assert again.begun == pytest.approx(3e-6)
+
+
+def test_turns_of_borders_take_the_place_of_what_was_measured(tmp_path: Path) -> None:
+    """Those of some pairs, with what regions of own code begin with and changes of layout; what failed has none."""
+    found = crossings(tmp_path, Canned(TABLE))
+    before = found.table()
+    again = Canned({**TABLE, ("host", OWN): (8e-5, 0.0), ("start", OWN): (6e-6, 0.0)})
+    found.executor, found.measured = again, 0
+    pairs: list[Pair] = [(None, OWN), ("fast", OWN)]
+    turns = found.turns(pairs)
+    assert len(turns) == 2 * len(SIZES) + 1
+    taken = {name: [turn()] for name, turn in turns.items()}
+    assert again.asked == [*[("host", OWN)] * 3, *[("layout", "")] * 3, ("start", OWN)]
+    found.note(pairs, {**taken, "another": [1.0]})
+    table = found.table()
+    assert found.measured == len(turns) and len(again.asked) == len(turns)
+    assert table.seconds(AT_HOST, Place(OWN), 1000) == pytest.approx(8.6e-5) and table.begun == 6e-6
+    for a, b in (
+        (AT_HOST, Place("fast")),
+        (Place(OWN), Place("fast")),
+        (Place("fast"), Place(OWN)),
+    ):
+        assert table.seconds(a, b, 1000) == before.seconds(a, b, 1000)
+
+
+def test_the_pairs_of_plans() -> None:
+    def plan(*engines: str) -> dict[str, Any]:
+        return {"regions": [{"engine": each} for each in engines]}
+
+    alone: list[Pair] = [(None, "fast")]
+    assert pairs_of([plan(HOST, "fast")]) == alone
+    assert pairs_of([plan(OWN, OWN)]) == [(None, OWN)]
+    mixed = [(None, OWN), (None, "fast"), (OWN, "fast"), ("fast", OWN)]
+    assert pairs_of([plan(OWN, "fast", OWN), plan("fast")]) == mixed
+    assert pairs_of([plan("fast", "fast")]) == [(None, "fast"), ("fast", "fast")]
 
 
 def test_borders_have_a_budget(tmp_path: Path) -> None:
@@ -251,11 +280,20 @@ def test_memory_for_outputs_is_no_border() -> None:
     assert given[0] is given[1] and given[2] is not given[3]
 
 
-def test_a_border_that_is_run() -> None:
+def test_a_border_that_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     job = CrossingJob(NumpyBackend, NumpyBackend, HERE, 16, 0.0, 1 << 10)
-    found = run_crossing(job)
+    found = run_border(job)
     assert isinstance(found, Measurement) and found.seconds >= 0 and found.bytes == 64
-    started = run_start(StartJob(NumpyBackend, HERE, 0.0, 1 << 10))
+    started = run_border(StartJob(NumpyBackend, HERE, 0.0, 1 << 10))
     assert isinstance(started, Measurement) and started.seconds > 0
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr("xrelay.placement.costs.border_job._in_turns", kept)
+    turns = [run_border(job, "a turn") for _ in range(2)]
+    assert list(kept) == ["a turn"] and all(isinstance(each, Measurement) for each in turns)
+    first = kept["a turn"]
+    run_border(replace(job, elements=32), "a turn")
+    assert kept == {"a turn": first}, "what was compiled is used again"
+    run_border(job)
+    assert not kept
     broken = CrossingJob(None, Named("nothing"), HERE, 16, 0.0, 1 << 10)
-    assert run_crossing(broken) == Failure("BackendError: there is no nothing")
+    assert run_border(broken) == Failure("BackendError: there is no nothing")

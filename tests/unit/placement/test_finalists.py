@@ -20,7 +20,7 @@ from xrelay.engines import Engines
 from xrelay.finalists import apply_data, as_before, distinct_plans, handed_over, plans_to_try
 from xrelay.options import CompileOptions, silent
 from xrelay.partitioned import compiler_of, partition
-from xrelay.placement.confirmation import Run, Verdict
+from xrelay.placement.confirmation import LEVEL, Run, Verdict, level_of
 from xrelay.placement.costs.cost import FREE, MODEL, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.errors import PlacementError
@@ -389,13 +389,35 @@ def test_networks_that_round() -> None:
 
 
 def test_verdicts_by_later_runs() -> None:
-    """Which single engine is the fastest may have changed; a mixed plan that was proven to be faster stays so."""
-    seconds = {OWN: 2.0, "first": 3.0, "plan 1": 1.0}
-    single = Verdict(OWN, OWN, seconds, {"plan 1": 1.1})
-    later = {OWN: 2.0, "first": 1.5, "plan 1": 1.0}
-    assert single.with_seconds(later) == Verdict("first", "first", later, {"plan 1": 1.1})
-    mixed = Verdict("plan 1", OWN, seconds, {"plan 1": 0.6})
-    assert mixed.with_seconds(later) == Verdict("plan 1", "first", later, {"plan 1": 0.6})
+    """Which single engine is the fastest may have changed; a mixed plan that is proven to be faster once stays so."""
+    seconds = {OWN: 2.0, "first": 3.0, "plan 1": 1.0, "plan 2": 1.0}
+
+    def runs(**taken: float) -> dict[str, list[float]]:
+        return {name.replace("_", " "): [each, each, each] for name, each in taken.items()}
+
+    slower = runs(default=2.0, first=1.5, plan_1=1.6, plan_2=1.7)
+    single = Verdict(OWN, OWN, seconds, {"plan 1": 1.1, "plan 2": 1.2})
+    found = single.after(slower, 4)
+    assert (found.shipped, found.best_single, found.seconds["plan 2"]) == ("first", "first", 1.7)
+    assert found.limits == {"plan 1": pytest.approx(1.6 / 1.5), "plan 2": pytest.approx(1.7 / 1.5)}
+    mixed = Verdict("plan 1", OWN, seconds, {"plan 1": 0.6, "plan 2": 0.9})
+    found = mixed.after(slower, 4)
+    assert (found.shipped, found.best_single) == ("first", "first"), "it was proven of another"
+    assert found.limits == {"plan 1": pytest.approx(1.6 / 1.5), "plan 2": pytest.approx(1.7 / 1.5)}
+    found = mixed.after(runs(default=2.0, first=3.0, plan_1=1.9, plan_2=9.0), 4)
+    assert found.shipped == "plan 1" and found.limits["plan 1"] == 0.6
+    assert mixed.after(runs(default=2.0, first=3.0, plan_1=2.1, plan_2=9.0), 4).shipped == OWN
+    faster = runs(default=2.0, first=1.5, plan_1=1.6, plan_2=1.4)
+    for verdict in (single, mixed):
+        assert verdict.after(faster, 4).shipped == "plan 2"
+    undecided = {
+        OWN: [2.0] * 12,
+        "first": [1.5, 1.6] * 6,
+        "plan 1": [1.4, 1.7] * 6,
+        "plan 2": [9.0] * 12,
+    }
+    assert single.after(undecided, 4).shipped == "first"
+    assert level_of(0) == LEVEL / 3 and level_of(2) == LEVEL / 11
 
 
 def test_plans_that_ran_before() -> None:

@@ -40,7 +40,7 @@ def test_turns_take_the_place_of_what_was_measured(
         turn()
     assert list(kept.values()) == [first, second] and first is not second
     seconds = costs.estimates([part_])
-    costs.note_turns([part_, candidate("c")], {**taken, "another key": [1.0]})
+    costs.note([part_, candidate("c")], {**taken, "another key": [1.0]})
     assert costs.measured == 3
     key = costs.key(part_)
     assert key is not None
@@ -108,5 +108,5 @@ def test_parts_that_fail_in_a_turn_keep_what_was_measured(tmp_path: Path) -> Non
     turns = costs.turns({candidate("a"): Cost(1.0)})
     taken = {key: [turn(), turn()] for key, turn in turns.items()}
     assert executor.count == 101 and all(isnan(s) for each in taken.values() for s in each)
-    costs.note_turns([candidate("a")], taken)
+    costs.note([candidate("a")], taken)
     assert costs.estimates([candidate("a")]) == before and costs.measured == 1

@@ -20,6 +20,7 @@ from xrelay.engines import Engines
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, OptionError, silent
 from xrelay.own_costs import note_own_turns, own_costs
+from xrelay.placement.confirmation import Verdict
 from xrelay.placement.costs.borders import BorderTable
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.crossings import Crossings
@@ -142,7 +143,10 @@ def test_parts_are_measured_in_turns_with_whole_runs(
     assert sum(each.startswith("measure parts again, as default, numpy") for each in shown) == 1
     after = records_of(database)
     again = [key for key, record in after.items() if before[key] != record.seconds]
-    assert placed.measured == len(again) > 0 and {after[key].samples for key in again} == {3}
+    assert again and {after[key].samples for key in again} == {3}
+    borders = [each for each in records_of(database, borders=True).values() if each.samples == 3]
+    # From the host to both engines, of three sizes, and what own code begins with and needs for images.
+    assert len(borders) == 2 * 3 + 4 and placed.measured == len(again) + len(borders)
     assert all(after[key].flops >= 0 for key in again)
     # All is known now, and what is found is what the second search found.
     second = find_placement(source, engines, CompileOptions(), unconfirmed)
@@ -150,12 +154,12 @@ def test_parts_are_measured_in_turns_with_whole_runs(
     assert second.placement.outcome.best == placed.placement.outcome.best
 
 
-def records_of(database: Database) -> dict[str, Measurement]:
-    """The measurements of a database that are of no border, by key."""
+def records_of(database: Database, *, borders: bool = False) -> dict[str, Measurement]:
+    """The measurements of a database that are of parts, or of borders, by key."""
     with closing(sqlite3.connect(database.path)) as connection:
         rows = connection.execute(
             "SELECT key, seconds, low, high, samples, load, flops, bytes FROM measurements "
-            "WHERE label <> 'a border'"
+            f"WHERE label {'=' if borders else '<>'} 'a border'"
         ).fetchall()
     return {str(key): Measurement(*rest) for key, *rest in rows}
 
@@ -186,16 +190,27 @@ def test_plans_that_are_tried_beside_the_best(tmp_path: Path) -> None:
     assert placed.plans["mixed"]["seconds"] > 1 and placed.plan["seconds"] < 1
 
 
-def test_whole_runs_contradict_by_a_tenth() -> None:
+@pytest.mark.parametrize(
+    ("single", "wrong"),
+    [
+        (1.0, ["more", "less"]),
+        (1.07, ["more", "less", "a little less"]),
+        (1.2, ["single", "right", "more", "less", "a little less"]),
+    ],
+)
+def test_what_whole_runs_contradict(single: float, wrong: list[str]) -> None:
+    """What is a tenth off, or a twentieth more than the best single engine is."""
     plans: dict[str, dict[str, Any]] = {
-        "right": {"seconds": 1.09},
+        "single": {"seconds": single},
+        "right": {"seconds": 1.04},
         "more": {"seconds": 1.11},
         "less": {"seconds": 0.89},
+        "a little less": {"seconds": 0.97},
         "at once": {"seconds": 2.0, SIDE_BY_SIDE: True},
         "not asked for": {"seconds": 2.0},
     }
-    names = list(plans)[:4]
-    assert contradicted(names, plans, dict.fromkeys(plans, 1.0)) == ["more", "less"]
+    verdict = Verdict("single", "single", dict.fromkeys(plans, 1.0), {})
+    assert contradicted(list(plans)[:-1], plans, verdict) == wrong
 
 
 class OneSecond(Estimator):

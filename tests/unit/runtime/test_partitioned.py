@@ -78,3 +78,30 @@ def test_steps_read_what_earlier_ones_made() -> None:
         first = factor + 2
         np.testing.assert_array_equal(third, 11 * first * ONES)
         np.testing.assert_array_equal(last, 21 * first * ONES)
+
+
+def test_lists_that_engines_change() -> None:
+    """What they get is theirs: own code writes to what is in the lists behind them without a look."""
+    sizes: list[int] = []
+
+    def changes(reads: list[Any], writes: list[Any]) -> None:
+        writes[0][...] = 5
+        writes[0] = np.ones(1000, np.float64)
+        reads.clear()
+
+    def fails(reads: list[Any], writes: list[Any]) -> None:
+        writes[0] = np.ones(1, np.float32)
+        writes.pop()
+        raise ValueError("it cannot")
+
+    def own(reads: Sequence[Array], writes: Sequence[Array]) -> None:
+        sizes.extend(each.size for each in (*reads, *writes))
+        np.add(reads[0], 1, out=writes[0])
+
+    steps: list[Any] = [
+        RegionStep("a", "", "", changes, (0,), (2,), 0),
+        RegionStep("b", "", "", fails, (2,), (3,), 1, lambda: own),
+    ]
+    found = model([3], steps, [Slot(spec(""))] * 4).run({"x": ONES})
+    np.testing.assert_array_equal(found["y0"], 6 * ONES)
+    assert sizes == [3, 3]

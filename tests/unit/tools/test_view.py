@@ -361,6 +361,21 @@ class Elements(HTMLParser):
             self.scripts.append(data)
 
 
+def test_names_that_fit_on_a_card(cmd: Command, tmp_path: Path) -> None:
+    """An input has no number beside its name, which may be four characters longer for that."""
+    fits, long = "a" * 25, "b" * 26
+    type_ = "tensor<4xf32>"
+    (tmp_path / "names.mlir").write_text(
+        f"func.func @main(%{fits}: {type_}, %{long}: {type_}) -> {type_} {{\n"
+        f"  %y = relay.add %{fits}, %{long} : ({type_}, {type_}) -> {type_}\n"
+        f"  func.return %y : {type_}\n}}\n"
+    )
+    picture = tmp_path / "names.svg"
+    assert cmd("view", tmp_path / "names.mlir", "-o", picture).code == 0
+    texts = [each.text for each in ElementTree.parse(picture).getroot().iter() if each.text]
+    assert fits in texts and f"{long[:24]}…" in texts
+
+
 def test_names_stay_text(cmd: Command, hostile: Path) -> None:
     page, picture = hostile.with_suffix(".html"), hostile.with_suffix(".svg")
     assert cmd("view", hostile, "-o", page).code == 0
