@@ -97,8 +97,8 @@ class Settings:
     """How often each finalist has its turn, at first."""
     remeasures: int = 0
     """
-    How often, at most, parts of plans are measured in turns with whole runs, and the search and its refinement repeated, where
-    these take another time than their parts say.
+    How often, at most, parts and borders of plans are measured in turns with whole runs, and the search and its refinement
+    repeated, where these take another time than their parts say.
     """
     executor: Executor | None = None
     """What runs measurements, in the place of worker processes of this machine."""

@@ -91,7 +91,7 @@ class Row:
     measured: int
     measured_again: int
     remeasured: int
-    """How many parts were measured once more, as whole runs contradicted their costs."""
+    """How many parts and borders were measured once more, as whole runs contradicted their costs."""
 
     @property
     def allowed(self) -> float:

@@ -15,8 +15,8 @@ from xrelay.placement.graph.sub_graph import SubGraph
 
 LEAST_BYTES, MOST_BYTES = 4 << 20, 32 << 20
 """
-What a core reads before a border, or a part, is measured. Before a border it is more than its own caches have, and as much as a network goes through, up to
-where runs are so long that borders do not matter.
+What a core reads at least before a border is measured, and at most before a border or a part: more than its own caches have,
+and as much as a network goes through, up to where runs are so long that borders do not matter.
 """
 FEW_BYTES = 1 << 20
 """Less than this leaves a core's own caches as they are, more or less."""

@@ -1,6 +1,6 @@
 """
-What a measurement is of: what is computed, by which engine, on which machine. Names are not in it, so that equal
-parts of all models share one.
+What a measurement is of: what is computed, by which engine, on which machine, behind how much other data. Names are not in
+it, so that equal parts of models share one where these go through as much.
 """
 
 import json

@@ -1,9 +1,9 @@
 """
 Timing a function such that medians can be compared.
 
-The machine is left to settle, the first runs are not counted, then samples of at least a millisecond are taken until the
-95 % interval of the median is narrow, or the time is over. With one thread the processor's time counts, which other
-processes do not lengthen.
+The machine is left to settle, the first runs are not counted, then samples are taken until the 95 % interval of the median is
+narrow, or the time is over: of at least a millisecond, or of one run where each is behind other data. With one thread the
+processor's time counts, which other processes do not lengthen.
 """
 
 import os

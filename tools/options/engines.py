@@ -117,7 +117,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="measure parts of plans again, and search anew, up to so many times, when whole runs take more than 10 %% more or "
+        help="measure parts and borders of plans again, and search anew, up to so many times, when whole runs take more than 10 %% more or "
         "less than their parts say, or 5 %% beside the best single engine (default 0)",
     )
     parser.add_argument(

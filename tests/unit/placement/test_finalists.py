@@ -389,7 +389,7 @@ def test_networks_that_round() -> None:
 
 
 def test_verdicts_by_later_runs() -> None:
-    """Which single engine is the fastest may have changed; a mixed plan that is proven to be faster once stays so."""
+    """Which single engine is the fastest may have changed; a mixed plan that was proven to be faster than it stays so."""
     seconds = {OWN: 2.0, "first": 3.0, "plan 1": 1.0, "plan 2": 1.0}
 
     def runs(**taken: float) -> dict[str, list[float]]:
