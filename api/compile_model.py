@@ -123,8 +123,9 @@ def compile_model(
     background; 0 for never, as its results may be rounded otherwise than those of the calls before.
 
     `precision` is the type that products of f32 are computed in: "f32", or "bf16" or "f16", which are faster or
-    smaller, and round more; inputs and outputs keep their types. `precision_rules` names operators that
-    are treated otherwise than docs/quantised.md says: a mapping of "always", "follow" and "never" to names, or the TOML or
+    smaller, and round more; inputs and outputs keep their types. With "int8" only products with weights of 2, 4 or 8 bits in
+    blocks change: their data are rounded to 8 bits in each block. `precision_rules` names operators that
+    bf16 and f16 treat otherwise than docs/quantised.md says: a mapping of "always", "follow" and "never" to names, or the TOML or
     JSON file with one.
 
     `backends` names engines that run what they support of the model, the preferred one first;

@@ -41,7 +41,15 @@ from xrelay.many_lengths import open_lengths
 from xrelay.memory import packed_constants, require_memory
 from xrelay.options import CompileOptions, ModelSource, Progress, silent
 from xrelay.places import Places, verify_failure
-from xrelay.precision import BFLOAT, FULL, PRECISIONS, known_operators, multiplies, widened
+from xrelay.precision import (
+    BFLOAT,
+    FULL,
+    INTEGERS,
+    PRECISIONS,
+    known_operators,
+    multiplies,
+    widened,
+)
 from xrelay.program_parser import ProgramParser
 from xrelay.program_weights import attach_side_file
 from xrelay.runtime.arguments import kind_of
@@ -54,6 +62,7 @@ from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fold_constant import ComputingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.quantize.reduce_precision import ReducePrecisionPass
+from xrelay.transforms.quantize.round_block_data import RoundBlockDataPass
 from xrelay.transforms.rules.copying import copied
 
 if TYPE_CHECKING:
@@ -282,7 +291,9 @@ def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
     target = named_target(options.target)
     rounding: list[RelayPass] = []
     float_lanes = 0
-    if options.precision != FULL:
+    if options.precision == INTEGERS:
+        rounding.append(RoundBlockDataPass())
+    elif options.precision != FULL:
         products = multiplies(options.precision, target)
         lists = known_operators(options.precision_rules)
         rounding.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))

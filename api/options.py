@@ -9,7 +9,14 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.errors import OptionError
 from xrelay.lowering.emit.target import NATIVE, TARGETS, unknown_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
-from xrelay.precision import FULL, NO_RULES, PrecisionRules, checked_precision, precision_rules
+from xrelay.precision import (
+    FULL,
+    INTEGERS,
+    NO_RULES,
+    PrecisionRules,
+    checked_precision,
+    precision_rules,
+)
 from xrelay.runtime.arguments import check_flag, number_argument
 from xrelay.runtime.layouts import ROW_MAJOR, Layouts
 from xrelay.runtime.support import MAX_THREADS
@@ -48,7 +55,7 @@ class CompileOptions:
     limits: Limits = DEFAULT_LIMITS
     """How large the program may become."""
     precision: str = FULL
-    """The type that products of f32 are computed in: "f32", "bf16" or "f16"."""
+    """What products of f32 are computed in: "f32", "bf16", "f16" or "int8"."""
     precision_rules: PrecisionRules = NO_RULES
     """Which operators are treated otherwise than they are by default when that is another one."""
     layouts: Layouts = ROW_MAJOR
@@ -69,7 +76,7 @@ class CompileOptions:
             raise OptionError(f"tuning is {shown(self.tuning)}, expected TuningRecords")
         checked_precision(self.precision)
         object.__setattr__(self, "precision_rules", precision_rules(self.precision_rules))
-        if self.precision_rules != NO_RULES and self.precision == FULL:
+        if self.precision_rules != NO_RULES and self.precision in (FULL, INTEGERS):
             raise OptionError("precision_rules go with a precision of fewer bits, bf16 or f16")
         for name, limit in vars(self.limits).items():
             number_argument(name, limit, 1, None, OptionError)

@@ -1,4 +1,4 @@
-"""In how many bits products of f32 are computed: `precision` and `precision_rules` of `xrelay.compile`."""
+"""In what products of f32 are computed: `precision` and `precision_rules` of `xrelay.compile`."""
 
 import json
 import tomllib
@@ -20,7 +20,9 @@ from xrelay.runtime.reading import read_source
 
 FULL = "f32"
 BFLOAT = "bf16"
-PRECISIONS = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+INTEGERS = "int8"
+"""The data of products with weights of few bits in blocks; other products are those of f32."""
+PRECISIONS = {"f32": "float32", "bf16": "bfloat16", "f16": "float16", INTEGERS: "int8"}
 """What may be asked for, and what Relay calls the type."""
 LISTS = ("always", "follow", "never")
 """What rules may say of an operator."""

@@ -1,12 +1,15 @@
 """
-Products with weights of 4 and 8 bits and one or a few rows, as models decode: xrelay beside onnxruntime, and how near
-they come to the bandwidth of memory.
+Products with weights of 4 and 8 bits and one or a few rows, as models decode: xrelay beside onnxruntime and OpenVINO, and how
+near they come to the bandwidth of memory.
 
     python -m benchmarks.decode [--cases A,B] [--threads 1,2] [--seconds S] [--rounds N]
 
-Prints a line for each case and number of threads: the least milliseconds of each engine, onnxruntime's divided by
-xrelay's, and the weights and scales that xrelay reads in a second, also as the share of what plain loads
+Prints a line for each case and number of threads: the least milliseconds of each engine, those of the fastest other one
+divided by xrelay's, and the weights and scales that xrelay reads in a second, also as the share of what plain loads
 read from memory. A case of one product stays in the third-level cache where that is large.
+
+The files of cases whose names end in "data8" allow data of 8 bits (`accuracy_level` 4), which all engines use. Of the others
+OpenVINO as it comes rounds the data all the same, and xrelay and onnxruntime do not.
 """
 
 import argparse
@@ -20,11 +23,13 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 from rich.table import Table
 
-from benchmarks.engines import REFERENCE, XRELAY
+from benchmarks.engines import ENGINES, REFERENCE, XRELAY
 from benchmarks.machine import Kernels, cache_sizes, memory_bytes
 from benchmarks.operators import Found, run_cases
 from benchmarks.suite import SEED, BenchmarkModel, Input
 
+DECODERS = (XRELAY, REFERENCE, "openvino-default")
+"""The engines, in the order of the table."""
 DEEP = 12
 """Products one after the other, more than caches hold."""
 WIDTH = 4096
@@ -39,6 +44,7 @@ class Decode(BenchmarkModel):
     products: int = DEEP
     bits: int = 4
     zero_points: bool = False
+    accuracy_level: int = 0
 
     maker: ClassVar[str] = "onnx"
 
@@ -72,6 +78,8 @@ class Decode(BenchmarkModel):
             names = [f"w{i}_{j}" for j in range(len(arrays))]
             constants += map(numpy_helper.from_array, arrays, names)
             sizes: dict[str, Any] = {"K": WIDTH, "N": WIDTH, "bits": self.bits, "block_size": BLOCK}
+            if self.accuracy_level:
+                sizes["accuracy_level"] = self.accuracy_level
             nodes.append(
                 helper.make_node(
                     "MatMulNBits", [value, *names], [f"y{i}"], domain="com.microsoft", **sizes
@@ -97,6 +105,13 @@ CASES: dict[str, Decode] = {
         Decode("deep_4bit_2_rows", rows=2),
         Decode("deep_4bit_4_rows", rows=4),
         Decode("deep_4bit_8_rows", rows=8),
+        Decode("deep_4bit_data8", accuracy_level=4),
+        Decode("deep_4bit_zero_points_data8", zero_points=True, accuracy_level=4),
+        Decode("deep_8bit_data8", bits=8, accuracy_level=4),
+        *(
+            Decode(f"deep_4bit_{rows}_rows_data8", rows=rows, accuracy_level=4)
+            for rows in (2, 4, 8, 64)
+        ),
     )
 }
 """By name, in the order of the table."""
@@ -115,15 +130,22 @@ def table_of(
 ) -> Table:
     """A line for each case and number of threads."""
     table = Table("case", "threads", title="least milliseconds")
-    for column in (XRELAY, REFERENCE, "ratio", "GB/s", "of memory"):
+    engines = [
+        engine
+        for engine in DECODERS
+        if engine in {each for least in found.values() for _, each in least}
+    ]
+    titles = (ENGINES[engine].title for engine in engines)
+    for column in (*titles, "ratio", "GB/s", "of memory"):
         table.add_column(column, justify="right")
     for name in cases:
         for threads, least in found.items():
-            ours, theirs = least[name, XRELAY], least[name, REFERENCE]
+            ours, *others = (least[name, engine] for engine in engines)
             rate = CASES[name].packed_bytes / ours / 1e6
             share = f"{rate / bandwidths[threads]:.0%}"
-            numbers = (f"{ours:.3f}", f"{theirs:.3f}", f"{theirs / ours:.2f}", f"{rate:.1f}", share)
-            table.add_row(name, str(threads), *numbers)
+            times = (f"{each:.3f}" for each in (ours, *others))
+            ratio = f"{min(others) / ours:.2f}"
+            table.add_row(name, str(threads), *times, ratio, f"{rate:.1f}", share)
     return table
 
 
@@ -134,7 +156,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bandwidths = {threads: memory_bandwidth(threads, args.rounds) for threads in args.threads}
         return table_of(args.cases, found, bandwidths)
 
-    return run_cases("python -m benchmarks.decode", CASES, shown, arguments)
+    there = [engine for engine in DECODERS if ENGINES[engine].installed]
+    return run_cases("python -m benchmarks.decode", CASES, shown, arguments, there)
 
 
 if __name__ == "__main__":

@@ -152,7 +152,10 @@ CASES: dict[str, Chain] = {
 
 
 def measure_cases(
-    cases: Mapping[str, BenchmarkModel], args: argparse.Namespace, threads: int
+    cases: Mapping[str, BenchmarkModel],
+    engines: Sequence[str],
+    args: argparse.Namespace,
+    threads: int,
 ) -> dict[tuple[str, str], float]:
     """
     The least milliseconds by case and engine, of those cases that were asked for.
@@ -168,7 +171,7 @@ def measure_cases(
             path, values = case.onnx_file(args.cache, lambda _: None), case.input_values()
             job = Job(name, path, threads, values)
             for _ in range(args.rounds):
-                for engine in (XRELAY, REFERENCE):
+                for engine in engines:
                     timing = workers.race([engine], job, args.seconds, None)[engine].timing
                     assert timing is not None
                     known = least.get((name, engine), timing.minimum)
@@ -200,8 +203,9 @@ def run_cases(
     cases: Mapping[str, BenchmarkModel],
     shown: Callable[[argparse.Namespace, Found], Table],
     arguments: Sequence[str] | None,
+    engines: Sequence[str] = (XRELAY, REFERENCE),
 ) -> int:
-    """A command that measures some cases and shows a table. Returns 1 when an engine cannot run a case."""
+    """A command that measures some cases on some engines and shows a table. Returns 1 when an engine cannot run a case."""
     parser = argparse.ArgumentParser(command)
     parser.add_argument("--cases", type=names_of(cases), default=list(cases), help="default all")
     parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
@@ -210,7 +214,7 @@ def run_cases(
     add_cache_option(parser)
     args = parser.parse_args(arguments)
     try:
-        found = {threads: measure_cases(cases, args, threads) for threads in args.threads}
+        found = {threads: measure_cases(cases, engines, args, threads) for threads in args.threads}
     except WorkerFailed as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1

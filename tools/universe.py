@@ -103,6 +103,7 @@ PASSES = {
         "fake-quantization-to-integer",
         "narrow-weights",
         "reduce-precision",
+        "round-block-data",
         "store-rounded",
         "to-mixed-precision",
         "widen-floats",

@@ -15,7 +15,7 @@ from xrelay.dialects.limits import Limits
 from xrelay.interpret_model import interpret_model
 from xrelay.interpreters.numerics import is_float
 from xrelay.lowering.emit.target import Target
-from xrelay.precision import FULL, PRECISIONS, widened
+from xrelay.precision import FULL, INTEGERS, PRECISIONS, widened
 from xrelay.runtime.model import Array
 from xrelay.runtime.signature import Shapes, UnknownDimensions
 from xrelay.tools.errors import FAILED, failing_with
@@ -25,6 +25,8 @@ from xrelay.transforms.quantize.widen_floats import short_floats
 
 TOLERANCE = 1e-3
 """How far an output may be from the interpreter's, relative to the largest value there."""
+BYTE_TOLERANCE = 1e-1
+"""The same where data are rounded to 8 bits, as for bf16, which has as many."""
 ROUNDINGS = 2
 """How many roundings of its type it may be away, where that is more: of 16-bit floating point."""
 
@@ -43,6 +45,8 @@ def tolerance(dtype: np.dtype[Any], precision: str = FULL) -> float:
     """
     if not is_float(dtype):
         return 0.0
+    if precision == INTEGERS:
+        return BYTE_TOLERANCE
     if precision != FULL:
         return TOLERANCES[PRECISIONS[precision]]
     one = np.ones((), dtype)

@@ -24,6 +24,12 @@ WIDTHS = (2, 4, 8)
 """How many bits a number may have."""
 SCALES: tuple[Attribute, ...] = (f16, bf16, f32)
 """The dtypes of scales."""
+DATA_WIDTHS = (8, 32)
+"""In how many bits products may take the data."""
+LEAST_PEAK = 127 * 2.0**-126
+"""The largest magnitude of a block of data whose scale is the least normal number of f32."""
+LONGEST_BLOCK = 2**16
+"""So many products of 8 bits with 8 bits have a sum of 32 bits."""
 
 
 def _blocks(length: int, size: int) -> int:
@@ -129,7 +135,12 @@ class QnnDenseBlocksOp(BlocksOp):
     `relay.qnn.dequantize_blocks` makes of `weight` [N, K * bits / 8], `weight_scale` and `weight_zero_point`: a tensor
     [..., N] of f32.
 
-    Source: onnxruntime's MatMulNBits.
+    With `data_bits` of 8 the data are rounded first, in the blocks of the matrix, so that products and sums within a block
+    are those of integers. Of a block of a row with the largest magnitude m, x becomes round(x * (127 / m)), halves to even,
+    times m / 127, in f32. A block in which m is below 127 times the least normal number counts as zeros; one with an
+    infinity or a NaN makes its row NaN. The zero points are integers then, and blocks have at most 65,536 numbers.
+
+    Source: onnxruntime's MatMulNBits; `data_bits` of 8 is its `accuracy_level` 4.
     """
 
     name = "relay.qnn.dense_blocks"
@@ -138,9 +149,22 @@ class QnnDenseBlocksOp(BlocksOp):
     weight: Tensor = operand()
     weight_scale: Tensor = operand()
     weight_zero_point: Tensor = operand()
+    data_bits: Integer = prop(default=32)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
 
+    @property
+    def rounds_data(self) -> bool:
+        """Whether the data are rounded to 8 bits."""
+        return self.data_bits.value.data == 8
+
+    @property
+    def takes_rounded_data(self) -> bool:
+        """Whether `data_bits` may be 8: zero points are integers, and sums of blocks have 32 bits."""
+        zero_point = tensor_type(self.weight_zero_point, "'weight_zero_point'").element_type
+        return zero_point == ui8 and self.size <= LONGEST_BLOCK
+
     def infer_type(self) -> Attribute:
+        self._require_width_of_data()
         data = tensor_type(self.data, "'data'")
         require_dtype(data.element_type, "'data' has elements of type", (f32,))
         if data.get_num_dims() < 1:
@@ -149,3 +173,18 @@ class QnnDenseBlocksOp(BlocksOp):
         parameters = self.weight_scale, self.weight_zero_point
         rows = self.require_matrix(self.weight, *parameters, depth, "weight_")
         return TensorType(f32, [*outer, rows])
+
+    def _require_width_of_data(self) -> None:
+        width = self.data_bits.value.data
+        if width not in DATA_WIDTHS:
+            raise VerifyException(f"'data_bits' is {width}, accepted are 8 and 32")
+        if width == 32:
+            return
+        if self.size > LONGEST_BLOCK:
+            raise VerifyException(
+                f"'block_size' is {self.size}, with 'data_bits' 8 it is at most {LONGEST_BLOCK}"
+            )
+        zero_point = tensor_type(self.weight_zero_point, "'weight_zero_point'").element_type
+        require_dtype(
+            zero_point, "with 'data_bits' 8 'weight_zero_point' has elements of type", (ui8,)
+        )

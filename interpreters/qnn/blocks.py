@@ -38,6 +38,22 @@ def _dequantized(
     return (unpacked(matrix, op.width, length).astype(np.float32) - zero_point) * scale
 
 
+def rounded_data(data: Array, size: int) -> Array:
+    """Data [..., K] of f32, of which each block of `size` neighbours in a row has numbers of 8 bits with a scale."""
+    *outer, length = data.shape
+    count = -(-length // size)
+    gap = [(0, 0)] * len(outer) + [(0, count * size - length)]
+    parted = np.pad(data, gap).reshape(*outer, count, size)
+    with np.errstate(all="ignore"):
+        peak = np.abs(parted).max(axis=-1, keepdims=True, initial=0)
+        # Smaller scales would not be normal numbers.
+        peak = np.where(peak < qnn.LEAST_PEAK, np.float32(0), peak)
+        inverse = np.where(peak == 0, np.float32(0), np.float32(127) / peak)
+        whole = np.rint(parted * inverse)
+        numbers = np.where(np.isnan(whole), np.float32(0), whole) * (peak / np.float32(127))
+    return numbers.reshape(*outer, count * size)[..., :length]
+
+
 def _for_each(parameter: Array, size: int, length: int) -> Array:
     """A parameter of blocks as one of numbers."""
     return parameter.astype(np.float32).repeat(size, axis=1)[:, :length]
@@ -57,5 +73,7 @@ class QnnBlocksFunctions(InterpreterFunctions):
     def run_dense_blocks(
         self, op: qnn.QnnDenseBlocksOp, data: Array, weight: Array, scale: Array, zero_point: Array
     ) -> Array:
+        if op.rounds_data:
+            data = rounded_data(data, op.size)
         matrix = _dequantized(op, weight, scale, zero_point, data.shape[-1])
         return product(data, matrix.T, f32)

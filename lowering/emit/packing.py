@@ -116,6 +116,39 @@ class MatrixPanels(Packing):
 
 
 @dataclass(frozen=True)
+class BitPanels(Packing):
+    """
+    Rows [N, bytes] of numbers of a few bits to panels of words of 32 bits, as `MatrixPanels` with a group of four. The numbers
+    of a word are in such an order that those of the same place in each of `group` parts of the word are neighbours:
+
+        number group * j + i of a word:  its part i, bits j * bits and up
+    """
+
+    name: ClassVar[str] = "bit_panels"
+    panel: int
+    bits: int
+    group: int
+
+    @property
+    def _panels(self) -> MatrixPanels:
+        return MatrixPanels(self.panel, by_rows=False, group=4)
+
+    def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return self._panels.packed_shape(shape)
+
+    def pack(self, weights: Array) -> Array:
+        import numpy as np
+
+        words = _padded(weights, 1, blocks(weights.shape[1], 4) * 4).view("<u4")
+        parts, result = 32 // self.group, np.zeros_like(words)
+        for number in range(32 // self.bits):
+            place, part = divmod(number, self.group)
+            value = words >> np.uint32(number * self.bits) & np.uint32(2**self.bits - 1)
+            result |= value << np.uint32(part * parts + place * self.bits)
+        return self._panels.pack(result.view(np.uint8))
+
+
+@dataclass(frozen=True)
 class ConvolutionPanels(Packing):
     """
     [O, I, KH, KW] to [groups, O / groups / panel, I / lanes, KH, KW, lanes / group, panel, group], for

@@ -5,7 +5,8 @@ Panels of columns hold, for each group of neighbours along the depth, a word for
 
     word of column c = numbers [k .. k + 32 / bits) of row c of the weight, the lowest bits first
 
-A word is loaded once. Each of its numbers is shifted down and becomes one of f32 less the zero point:
+Dot products of integers take numbers of all parts of a word at once, which are in another order (`BitPanels`). Else a word is
+loaded once, and each of its numbers is shifted down and becomes one of f32 less the zero point:
 
     one zero point for all, AVX-512, up to 4 bits    a table in a register, of which lanes are picked by their lowest four bits
     else                                             the lowest bits of 2**23, from which 2**23 and the zero point are taken
@@ -23,6 +24,7 @@ from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.index import Index, lanes_of, with_lanes
 from xrelay.lowering.emit.target import AVX512, Target
+from xrelay.lowering.loops.dots import Dot
 from xrelay.lowering.math.arithmetic import add, subtract
 from xrelay.lowering.math.convert import convert
 
@@ -129,13 +131,13 @@ class Parameter:
     blocks: int
 
     def vectors(
-        self, b: KernelBuilder, panel: Index, block: Index, count: int, lanes: int
+        self, b: KernelBuilder, panel: Index, block: Index, count: int, lanes: int, kind: Element
     ) -> list[SSAValue]:
-        """Those of a block, for each of the first `count` vectors of columns."""
+        """Those of a block as elements of `kind`, for each of the first `count` vectors of columns."""
         first = b.mul(b.add(b.mul(panel, self.blocks), block), self.width)
         place = b.address(self.pointer, first, self.kind.storage)
         loaded = [b.load(place, v * lanes, self.kind, lanes) for v in range(count)]
-        return [convert(b, each, self.kind, SINGLE) for each in loaded]
+        return [convert(b, each, self.kind, kind) for each in loaded]
 
 
 @dataclass(frozen=True)
@@ -144,21 +146,27 @@ class BlockPanels:
 
     b: KernelBuilder
     pointer: SSAValue
+    bits: int
+    """Of a number."""
     width: int
     """Columns of a panel."""
     steps: int
     """Words of a column."""
     size: int
     """Numbers of a block."""
-    numbers: Numbers
     scales: Parameter
     zero_points: Parameter | None
     """Where each block has one."""
 
     @property
+    def lanes(self) -> int:
+        """Columns of a vector."""
+        return self.b.target.lanes(WORD_BYTES)
+
+    @property
     def group(self) -> int:
         """Numbers of a word."""
-        return WORD.bits // self.numbers.bits
+        return WORD.bits // self.bits
 
     @property
     def step_bytes(self) -> int:
@@ -171,26 +179,61 @@ class BlockPanels:
         start = b.address(self.pointer, b.mul(panel, self.steps * self.step_bytes), i8)
         return b.address(start, b.mul(block, self.size // self.group * self.step_bytes), i8)
 
+    def words(self, start: SSAValue, step: int, vector: int) -> SSAValue:
+        """A vector of words, so many groups behind others."""
+        place = step * self.step_bytes + vector * self.lanes * WORD_BYTES
+        return self.b.load_bits(start, place, BYTE, with_lanes(i32, self.lanes))
+
     def scales_of(self, panel: Index, block: Index, vectors: int) -> list[SSAValue]:
         """The scales of a block, for each vector of columns."""
-        return self.scales.vectors(self.b, panel, block, vectors, self.numbers.lanes)
+        return self.scales.vectors(self.b, panel, block, vectors, self.lanes, SINGLE)
+
+
+@dataclass(frozen=True)
+class FloatPanels(BlockPanels):
+    """Its numbers are read as f32."""
+
+    numbers: Numbers
 
     def zeros_of(self, panel: Index, block: Index, vectors: int) -> Sequence[Below]:
         """What is subtracted from the numbers of a block, for each vector of columns."""
         points, b = self.zero_points, self.b
         if points is None:
             return [self.numbers.common] * vectors
-        found = points.vectors(b, panel, block, vectors, self.numbers.lanes)
+        found = points.vectors(b, panel, block, vectors, self.lanes, SINGLE)
         return [below(b, each, points.kind) for each in found]
 
     def columns(
         self, words: SSAValue, step: int, count: int, zeros: Sequence[Below]
     ) -> list[list[SSAValue]]:
         """The first `count` numbers of a group less their zero points, for each vector of columns."""
-        b, lanes = self.b, self.numbers.lanes
-        result: list[list[SSAValue]] = []
-        for v, zero in enumerate(zeros):
-            place = step * self.step_bytes + v * lanes * WORD_BYTES
-            word = b.load_bits(words, place, BYTE, with_lanes(i32, lanes))
-            result.append(list(self.numbers.each(word, count, zero)))
-        return result
+        return [
+            list(self.numbers.each(self.words(words, step, v), count, zero))
+            for v, zero in enumerate(zeros)
+        ]
+
+
+@dataclass(frozen=True)
+class IntegerPanels(BlockPanels):
+    """Its numbers are read as weights of dot products, with the zero points in them."""
+
+    dot: Dot
+
+    def zeros_of(self, panel: Index, block: Index, vectors: int) -> Sequence[SSAValue | None]:
+        """The zero points of a block as integers of 32 bits, for each vector of columns; None where all have the same."""
+        points = self.zero_points
+        if points is None:
+            return [None] * vectors
+        return points.vectors(self.b, panel, block, vectors, self.lanes, WORD)
+
+    def weights(self, word: SSAValue) -> Iterator[SSAValue]:
+        """What each step of the dot product takes of words: numbers of one place in all parts of these."""
+        b, parts = self.b, self.dot.group
+        mask = sum((2**self.bits - 1) << part * (WORD.bits // parts) for part in range(parts))
+        steps = self.group // parts
+        for step in range(steps):
+            value = word
+            if step:
+                shift = b.constant(i32, step * self.bits, self.lanes)
+                value = b.insert(arith.ShRUIOp(word, shift)).result
+            yield b.both(value, b.constant(i32, mask, self.lanes)) if steps > 1 else value

@@ -5,12 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 from cases.blocks import Blocks
+from graphs import Graph
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx_models import by_plain_onnxruntime
+from vector_functions import targets_here
 
 import xrelay
+from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.qnn.blocks import packed, unpacked
+from xrelay.interpreters.relay import interpret
+from xrelay.lowering.emit.target import TARGETS
 
 
 def model_of(data: Array, nodes: list[NodeProto], constants: list[TensorProto]) -> ModelProto:
@@ -66,6 +71,93 @@ def test_products_of_bits(rows: int, matrix: Blocks) -> None:
     expected = by_plain_onnxruntime(model, data)
     error = np.abs(result.run({"x": data})["y"] - expected).max()
     assert error < 1e-6 * matrix.depth**0.5 * np.abs(expected).max()
+
+
+ROUNDED = [
+    (1, Blocks(48, 256, 32, 4, "one", "float32")),
+    (8, Blocks(33, 100, 16, 4, "each", "float32")),
+    (1, Blocks(17, 70, 64, 4, "extremes", "float32")),
+    (2, Blocks(50, 130, 128, 8, "each", "float32")),
+    (21, Blocks(31, 300, 256, 4, "each", "float32")),
+    (5, Blocks(40, 4128, 32, 4, "one", "float32")),
+]
+
+
+@pytest.mark.parametrize("rows, matrix", ROUNDED, ids=str)
+def test_products_of_bits_with_data_of_8_bits(rows: int, matrix: Blocks) -> None:
+    """Both round the data alike, but where the last bit of a quotient decides; f32 is further away."""
+    data = np.random.default_rng(rows).standard_normal((rows, matrix.depth)).astype(np.float32)
+    model = matmul_of_bits(matrix, data, accuracy_level=4)
+    result, implementation = compiled(model)
+    assert implementation == "rounded-blocks"
+    expected = by_plain_onnxruntime(model, data)
+    exact = by_plain_onnxruntime(matmul_of_bits(matrix, data, accuracy_level=1), data)
+    found = result.run({"x": data})["y"]
+    error, moved = np.abs(found - expected).max(), np.abs(exact - found).max()
+    assert error < 2e-4 * np.abs(expected).max()
+    assert 1e-4 * np.abs(exact).max() < moved < 2e-2 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("bits", [2, 4, 8])
+@pytest.mark.parametrize("target", targets_here(TARGETS))
+def test_rounded_data_are_those_of_the_interpreter(target: str, bits: int) -> None:
+    """
+    All sums are exact: scales are powers of two, and whole numbers and halves are rounded. Blocks have ends of the range, no
+    normal number, zeros only, or what is no number.
+    """
+    rng, g = np.random.default_rng(bits), Graph()
+    weight, scale, zeros = Blocks(19, 96, 16, bits, "each", "float32").arrays(rng)
+    data = rng.integers(-253, 254, (9, 96)) / 2
+    data[:, ::16] = 127
+    data[1] *= -1
+    data[2, :16], data[2, 16:32], data[2, 32:48] = 0, 1e-39, 127 * 2.0**-126
+    data[3, 5], data[4, 20], data[5, 40] = np.inf, np.nan, -np.inf
+    data[6, 0] = 127 * 2.0**100
+    parts = [
+        g.constant(each) for each in (weight, np.exp2(np.rint(4 * scale)).astype(np.float32), zeros)
+    ]
+    x = data.astype(np.float32)
+    g.show(QnnDenseBlocksOp(g.input(x), *parts, block_size=16, bits=bits, data_bits=8))
+    module = g.module()
+    (expected,) = interpret(module, [x])
+    (found,) = xrelay.compile(module, target=target, cache=False).run({"input0": x}).values()
+    assert np.isnan(expected[3:6]).all()
+    assert np.isfinite(np.delete(expected, [3, 4, 5], 0)).all()
+    assert (expected[2, :1] != 0).all()
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("code, axis, block", [("INT4", 0, 32), ("UINT8", 1, 128)])
+def test_data_of_8_bits_on_demand(code: str, axis: int, block: int) -> None:
+    """A precision does for files that do not say so what `accuracy_level` does."""
+    data = np.random.default_rng(7).standard_normal((3, 256)).astype(np.float32)
+    model = dequantized(code, axis, block, data, gemm=True)
+    result = xrelay.compile(model, cache=False, precision="int8")
+    assert isinstance(result, xrelay.Model)
+    assert "rounded-blocks" in {step.implementation for step in result.signature.steps}
+    exact = by_plain_onnxruntime(model, data)
+    moved = np.abs(result.run({"x": data})["y"] - exact).max() / np.abs(exact).max()
+    assert 1e-4 < moved < 2e-2
+
+
+def test_float_zero_points_keep_the_data() -> None:
+    matrix = Blocks(8, 64, 32, 4, "one", "float32")
+    data = np.ones((1, 64), np.float32)
+    model = matmul_of_bits(matrix, data, accuracy_level=4)
+    points = numpy_helper.from_array(np.full((8, 2), 7.5, np.float32), "zeros")
+    model.graph.initializer.append(points)
+    model.graph.node[0].input.append("zeros")
+    assert compiled(model)[1] == "streamed-blocks"
+
+
+def test_levels_of_accuracy_that_there_are_not() -> None:
+    model = matmul_of_bits(
+        Blocks(8, 64, 32, 4, "one", "float32"), np.ones((1, 64), np.float32), accuracy_level=5
+    )
+    with pytest.raises(
+        xrelay.OnnxImportError, match="'product'.*'accuracy_level' is 5, expected 0 to 4"
+    ):
+        xrelay.compile(model)
 
 
 def dequantized(code: str, axis: int, block: int, data: Array, *, gemm: bool) -> ModelProto:

@@ -210,6 +210,7 @@ ROWS: Mapping[str, PassRow] = {
     "outline-closures": PassRow(theme="functions"),
     "recursion-to-loops": PassRow(theme="functions"),
     "remove-unused-functions": PassRow(theme="functions"),
+    "round-block-data": PassRow(apart="rounds; test_blocks.py says how far results move"),
     "select-strategies": PassRow(before=("cpu-pipeline", "fuse-ops"), takes_scopes=False),
     "simplify-expr": PassRow({"reassociate": FLAG, "rules": RULES}, unsafe=("reassociate",)),
     "simplify-fc-transpose": PassRow(apart="changes the parameters"),

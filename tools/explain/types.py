@@ -15,9 +15,10 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.model_names import model_name
+from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.dialects.shapes import is_float, is_tensor_type, types_within
 from xrelay.options import CompileOptions
-from xrelay.precision import FULL
+from xrelay.precision import FULL, INTEGERS
 from xrelay.tools.tables import shown_names
 from xrelay.transforms.quantize.narrow_weights import NARROW_WEIGHTS
 from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, MOVES
@@ -94,7 +95,9 @@ def _reason(
     options: CompileOptions,
 ) -> str | None:
     """Which list says so, and why an operator of a list computes in f32 all the same. None where no list is asked."""
-    if options.precision == FULL:
+    if isinstance(op, QnnDenseBlocksOp) and op.rounds_data:
+        return "data are rounded to 8 bits in blocks"
+    if options.precision in (FULL, INTEGERS):
         return None
     if name == "cast":
         return "between both"

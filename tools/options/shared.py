@@ -51,7 +51,8 @@ def add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) ->
     parser.add_argument(
         "--precision",
         default="f32",
-        help="what products of f32 are computed in: f32 (default), bf16 or f16",
+        help="what products of f32 are computed in: f32 (default), bf16 or f16; with int8 the data of products "
+        "with weights of few bits in blocks are rounded to 8 bits",
     )
     parser.add_argument(
         "--precision-rules",

@@ -3,21 +3,25 @@
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects.builtin import IntegerType, Signedness, i8
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.format import Spacing
-from xrelay.lowering.emit.packing import MatrixPanels, blocks
+from xrelay.lowering.emit.packing import BitPanels, MatrixPanels, Packing, blocks
 from xrelay.lowering.emit.strategy import Site, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import SINGLE as SINGLE_DOT
+from xrelay.lowering.loops.dots import Dot, dot_of
 from xrelay.lowering.loops.few_bits import (
     SINGLE,
     WORD,
     WORD_BYTES,
-    BlockPanels,
+    FloatPanels,
+    IntegerPanels,
     Numbers,
     Parameter,
     unpacking_work,
@@ -26,6 +30,8 @@ from xrelay.lowering.loops.matrix_panels import row_spacing
 from xrelay.lowering.loops.matrix_product import PanelPlan, Product
 from xrelay.lowering.loops.tiling import MULTIPLY_ADDS_PER_CYCLE, depth_parts
 
+SIGNED_BYTE = element(i8)
+UNSIGNED_BYTE = element(IntegerType(8, Signedness.UNSIGNED))
 STARTED_PER_CYCLE = 2.5
 """Instructions on vectors of all kinds."""
 
@@ -65,7 +71,7 @@ class BlocksProduct:
     @property
     def size(self) -> int:
         """The numbers of a block."""
-        return min(self.op.size, self.depth)
+        return max(1, min(self.op.size, self.depth))
 
     @property
     def group(self) -> int:
@@ -115,30 +121,56 @@ class BlocksProduct:
         busy = max(rows / MULTIPLY_ADDS_PER_CYCLE, (rows + others + work) / STARTED_PER_CYCLE)
         return self.vectors * self.depth * busy
 
-    def panels(self, ctx: KernelContext, width: int) -> BlockPanels:
-        """The weights in panels of `width` columns."""
-        op, b = self.op, ctx.b
-        packing = MatrixPanels(width, by_rows=False)
+    @property
+    def integer_dot(self) -> Dot:
+        """How data of 8 bits are multiplied and summed."""
+        dot = dot_of(self.target, SIGNED_BYTE, UNSIGNED_BYTE, WORD)
+        assert dot is not None
+        return dot
+
+    def float_panels(self, ctx: KernelContext, width: int) -> FloatPanels:
+        """The weights in panels of `width` columns, to be read as f32."""
+        zero_point = self.op.weight_zero_point
+        common = self.common_zero_point(ctx)
+        numbers = Numbers.of(ctx.b, self.op.width, common, element_of(zero_point))
+        packing = MatrixPanels(width, by_rows=False, group=WORD_BYTES)
+        return FloatPanels(ctx.b, *self._packed(ctx, width, packing), numbers)
+
+    def integer_panels(self, ctx: KernelContext, width: int) -> IntegerPanels:
+        """The same as weights of a dot product of integers."""
+        dot = self.integer_dot
+        packing = BitPanels(width, self.op.width, dot.group)
+        return IntegerPanels(ctx.b, *self._packed(ctx, width, packing), dot)
+
+    def common_zero_point(self, ctx: KernelContext) -> SSAValue | None:
+        """The one that all have, at the top of the kernel."""
+        if self.has_many_zero_points:
+            return None
+        with ctx.b.inside(ctx.b.entry):
+            return ctx.scalar(self.op.weight_zero_point)
+
+    def _packed(
+        self, ctx: KernelContext, width: int, packing: Packing
+    ) -> tuple[SSAValue, int, int, int, int, Parameter, Parameter | None]:
+        """What all panels of `width` columns are read by."""
+        op = self.op
 
         def parameter(value: SSAValue) -> Parameter:
-            return Parameter(ctx.packed(value, packing), element_of(value), width, self.blocks)
+            place = ctx.packed(value, MatrixPanels(width, by_rows=False))
+            return Parameter(place, element_of(value), width, self.blocks)
 
-        zero_point, zero_points = op.weight_zero_point, None
-        if self.has_many_zero_points:
-            zero_points, common = parameter(zero_point), None
-        else:
-            with b.inside(b.entry):
-                common = ctx.scalar(zero_point)
-        pointer = ctx.packed(op.weight, MatrixPanels(width, by_rows=False, group=WORD_BYTES))
-        numbers = Numbers.of(b, op.width, common, element_of(zero_point))
+        zero_points = parameter(op.weight_zero_point) if self.has_many_zero_points else None
+        pointer = ctx.packed(op.weight, packing)
         scales = parameter(op.weight_scale)
-        return BlockPanels(b, pointer, width, self.steps, self.size, numbers, scales, zero_points)
+        return pointer, op.width, width, self.steps, self.size, scales, zero_points
 
 
-def refusal(site: Site) -> str | None:
-    """Why packed weights cannot be read, or there are none."""
+def refusal(site: Site, *, rounds_data: bool = False) -> str | None:
+    """Why packed weights cannot be read, or there are none, or the data are of another type."""
     product = BlocksProduct.of(site.op, site.target)
     op = product.op
+    if op.rounds_data != rounds_data:
+        return f"data that are {'' if op.rounds_data else 'not '}rounded to 8 bits"
     operands = [op.weight, op.weight_scale]
     if product.has_many_zero_points:
         operands.append(op.weight_zero_point)

@@ -26,7 +26,7 @@ from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site
 from xrelay.lowering.loops.dots import SINGLE as SINGLE_DOT
-from xrelay.lowering.loops.few_bits import SINGLE, WORD_BYTES, Below, BlockPanels
+from xrelay.lowering.loops.few_bits import SINGLE, WORD_BYTES, Below, FloatPanels
 from xrelay.lowering.loops.matrix_operands import left_operand
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
 from xrelay.lowering.loops.tile_code import TileAt
@@ -83,7 +83,7 @@ def _emit_streamed(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     tiling, lanes = _streamed_tile(product, ctx.parameters), product.lanes
     left = left_operand(ctx, product.plan)
     row_step = left.format.strides[-2] if len(left.shape) > 1 else product.depth
-    panels, out_shape = product.panels(ctx, tiling.vectors * lanes), shape_of(op.results[0])
+    panels, out_shape = product.float_panels(ctx, tiling.vectors * lanes), shape_of(op.results[0])
 
     def tile(where: TileAt, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x = b.address(left.pointer, b.mul(where.x, row_step), f32)
@@ -107,7 +107,7 @@ def _emit_streamed(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
 
 def _add_blocks(
-    panels: BlockPanels,
+    panels: FloatPanels,
     depth: int,
     panel: Index,
     x: SSAValue,
@@ -133,7 +133,7 @@ def _add_blocks(
 
 
 def _block_sums(
-    panels: BlockPanels,
+    panels: FloatPanels,
     x: SSAValue,
     words: SSAValue,
     rows: Sequence[int],
@@ -142,7 +142,7 @@ def _block_sums(
 ) -> Sequence[SSAValue]:
     """The sums of a block of `length` numbers, row by row."""
     b, group = panels.b, panels.group
-    lanes, vectors = panels.numbers.lanes, len(zeros)
+    lanes, vectors = panels.lanes, len(zeros)
 
     def step(
         x: SSAValue, words: SSAValue, number: int, count: int, sums: Sequence[SSAValue]

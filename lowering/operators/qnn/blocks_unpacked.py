@@ -12,7 +12,7 @@ from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site
-from xrelay.lowering.loops.few_bits import SINGLE, BlockPanels
+from xrelay.lowering.loops.few_bits import SINGLE, FloatPanels
 from xrelay.lowering.loops.matrix_operands import left_operand
 from xrelay.lowering.loops.matrix_panels import emit_panels, panel_tile
 from xrelay.lowering.loops.tile_grid import Place
@@ -49,7 +49,7 @@ def _emit_unpacked(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     tiling = panel_tile(plan, ctx.parameters)
     left = left_operand(ctx, plan)
     width = tiling.vectors * product.lanes
-    panels = product.panels(ctx, width)
+    panels = product.float_panels(ctx, width)
     length = product.depth // parts
     room = ctx.private_scratch(SINGLE, row_major((length, width)))
 
@@ -60,9 +60,9 @@ def _emit_unpacked(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     emit_panels(ctx, plan, tiling, parts, left, right, sink, prepare)
 
 
-def _unpack(panels: BlockPanels, room: SSAValue, panel: Index, part: Index, length: int) -> None:
+def _unpack(panels: FloatPanels, room: SSAValue, panel: Index, part: Index, length: int) -> None:
     """Writes `length` rows of a panel as f32, those of a part."""
-    b, size, group, lanes = panels.b, panels.size, panels.group, panels.numbers.lanes
+    b, size, group, lanes = panels.b, panels.size, panels.group, panels.lanes
     vectors = panels.width // lanes
 
     def block(i: Index, numbers: int) -> None:

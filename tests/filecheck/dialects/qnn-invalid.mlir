@@ -259,6 +259,27 @@ func.func @blocks_scales(%a: tensor<2x70xf32>, %b: tensor<5x35xui8>, %c: tensor<
 // CHECK: 'weight_scale' has the shape {{.}}5, 4], 'block_size' 16 makes {{.}}5, 5]
 
 // -----
+func.func @blocks_data_bits(%a: tensor<2x70xf32>, %b: tensor<5x35xui8>, %c: tensor<5x5xf32>, %d: tensor<ui8>) {
+  %0 = "relay.qnn.dense_blocks"(%a, %b, %c, %d) {block_size = 16 : i64, data_bits = 4 : i64} : (tensor<2x70xf32>, tensor<5x35xui8>, tensor<5x5xf32>, tensor<ui8>) -> tensor<2x5xf32>
+  func.return
+}
+// CHECK: 'data_bits' is 4, accepted are 8 and 32
+
+// -----
+func.func @blocks_data_zeros(%a: tensor<2x70xf32>, %b: tensor<5x35xui8>, %c: tensor<5x5xf32>, %d: tensor<f32>) {
+  %0 = "relay.qnn.dense_blocks"(%a, %b, %c, %d) {block_size = 16 : i64, data_bits = 8 : i64} : (tensor<2x70xf32>, tensor<5x35xui8>, tensor<5x5xf32>, tensor<f32>) -> tensor<2x5xf32>
+  func.return
+}
+// CHECK: with 'data_bits' 8 'weight_zero_point' has elements of type f32, accepted are ui8
+
+// -----
+func.func @blocks_data_size(%a: tensor<2x70xf32>, %b: tensor<5x35xui8>, %c: tensor<5x1xf32>, %d: tensor<ui8>) {
+  %0 = "relay.qnn.dense_blocks"(%a, %b, %c, %d) {block_size = 65537 : i64, data_bits = 8 : i64} : (tensor<2x70xf32>, tensor<5x35xui8>, tensor<5x1xf32>, tensor<ui8>) -> tensor<2x5xf32>
+  func.return
+}
+// CHECK: 'block_size' is 65537, with 'data_bits' 8 it is at most 65536
+
+// -----
 func.func @blocks_data(%a: tensor<2x70xf16>, %b: tensor<5x35xui8>, %c: tensor<5x5xf32>, %d: tensor<ui8>) {
   %0 = "relay.qnn.dense_blocks"(%a, %b, %c, %d) {block_size = 16 : i64} : (tensor<2x70xf16>, tensor<5x35xui8>, tensor<5x5xf32>, tensor<ui8>) -> tensor<2x5xf32>
   func.return

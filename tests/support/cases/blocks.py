@@ -57,6 +57,7 @@ class BlocksProduct:
     constant: bool
     """Whether the matrix is known."""
     epilogue: str
+    data_bits: int = 32
 
     def build(self, g: Graph) -> SSAValue:
         """Adds it to a graph."""
@@ -67,7 +68,9 @@ class BlocksProduct:
             value = g.op(NegativeOp(value))
         known = g.constant if self.constant else g.input
         parts = [known(array) for array in matrix.arrays(g.rng)]
-        op = QnnDenseBlocksOp(value, *parts, block_size=matrix.size, bits=matrix.bits)
+        op = QnnDenseBlocksOp(
+            value, *parts, block_size=matrix.size, bits=matrix.bits, data_bits=self.data_bits
+        )
         value = g.op(op)
         if self.epilogue == "bias":
             numbers = g.rng.standard_normal(matrix.columns).astype(np.float32)

@@ -474,6 +474,8 @@ def blocks(g: Graph, bits: int) -> None:
         options: dict[str, Any] = {"block_size": 16, "bits": bits}
         g.show(QnnDequantizeBlocksOp(*parts, length=30, **options), 1)
         g.show(QnnDenseBlocksOp(g.input(g.small("float32", 2, 3, 30)), *parts, **options), 100)
+        data = g.input(g.small("float32", 2, 3, 30))
+        g.show(QnnDenseBlocksOp(data, *parts, data_bits=8, **options), 100)
 
 
 # Bodies

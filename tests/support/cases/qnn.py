@@ -182,6 +182,7 @@ def dense_blocks(g: Graph) -> None:
         parts = [g.constant(array) for array in (weight, scale, zeros)]
         g.show(QnnDenseBlocksOp(data, *parts, **options))
         g.show(QnnDenseBlocksOp(data, *parts[:2], parts[1], **options))
+        g.show(QnnDenseBlocksOp(data, *parts, data_bits=8, **options), 100)
 
 
 @TABLE.case(qnn.QnnRequantizeOp)

@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.lowering.emit.strategy import Selection, Site
-from xrelay.lowering.emit.target import AVX2, AVX512, GENERIC, Target
+from xrelay.lowering.emit.target import AVX2, AVX512, AVX512_VNNI, GENERIC, Target
 from xrelay.lowering.operators.qnn.blocks_product import BlocksProduct
 from xrelay.lowering.program.registry import explain_selection
 
@@ -18,7 +18,12 @@ OPERANDS = ("data", "weight", "weight_scale", "weight_zero_point")
 
 
 def selection(
-    rows: int, depth: int = 1024, size: int = 32, target: Target = AVX512, *unknown: str
+    rows: int,
+    depth: int = 1024,
+    size: int = 32,
+    target: Target = AVX512,
+    *unknown: str,
+    data_bits: int = 32,
 ) -> Selection:
     """For a product with a matrix of 1024 rows, all of which is constant but what is named."""
     blocks = -(-depth // size)
@@ -29,7 +34,7 @@ def selection(
         TensorType(ui8, [1024, blocks]),
     ]
     args = Block(arg_types=types).args
-    op = QnnDenseBlocksOp(*args, block_size=size)
+    op = QnnDenseBlocksOp(*args, block_size=size, data_bits=data_bits)
     constants: list[SSAValue] = [
         value for name, value in zip(OPERANDS, args, strict=True) if name not in ("data", *unknown)
     ]
@@ -44,6 +49,19 @@ def test_few_rows_are_unpacked_in_registers(target: Target, rows: int) -> None:
 
 def test_many_rows_are_unpacked_into_memory_where_that_takes_many_instructions() -> None:
     assert selection(512, 1024, 32, AVX2).chosen.name == "unpacked-blocks"
+
+
+@pytest.mark.parametrize("target", [GENERIC, AVX2, AVX512_VNNI])
+@pytest.mark.parametrize("rows", [0, 1, 8, 512])
+def test_products_of_data_of_8_bits_are_those_of_integers(target: Target, rows: int) -> None:
+    found = selection(rows, 1024, 32, target, data_bits=8)
+    assert found.chosen.name == "rounded-blocks"
+    assert [each.reason for each in found.refusals] == ["data that are rounded to 8 bits"] * 2
+    costs = [
+        selection(rows, 1024, 32, target, data_bits=bits).candidates[0].cost for bits in (8, 32)
+    ]
+    assert costs[0] is not None and costs[1] is not None
+    assert costs[0] < costs[1] or rows == 0 or not target.vnni
 
 
 def test_estimates_grow_with_rows() -> None:
@@ -68,7 +86,8 @@ def test_what_is_computed_number_by_number(
 ) -> None:
     found = selection(1, depth, size, AVX512, *unknown)
     assert found.chosen.name == "each-number"
-    assert [each.reason for each in found.refusals] == [reason] * 2
+    other = "data that are not rounded to 8 bits"
+    assert [each.reason for each in found.refusals] == [reason, reason, other]
 
 
 def test_one_block_need_not_be_whole_words() -> None:

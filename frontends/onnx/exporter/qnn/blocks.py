@@ -2,7 +2,7 @@
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.qnn.blocks import BlocksOp, QnnDenseBlocksOp, QnnDequantizeBlocksOp
+from xrelay.dialects.qnn.blocks import LEAST_PEAK, BlocksOp, QnnDenseBlocksOp, QnnDequantizeBlocksOp
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.exporter.graph import FLOAT32, EmitterTable, OutputGraph, Tensor
 from xrelay.frontends.onnx.exporter.qnn.conversion import elements_of
@@ -43,10 +43,36 @@ def dequantize_blocks(graph: OutputGraph, op: QnnDequantizeBlocksOp) -> Tensor:
 
 
 def dense_blocks(graph: OutputGraph, op: QnnDenseBlocksOp) -> Tensor:
-    """MatMul with the transpose of the matrix."""
+    """MatMul with the transpose of the matrix. What MatMulNBits rounds, with 8 bits of data, is rounded here as the operator says."""
     operands = op.weight, op.weight_scale, op.weight_zero_point
     matrix = _matrix(graph, op, operands, graph.shape(op.data)[-1])
-    return graph.node("MatMul", graph.tensor(op.data), graph.transpose(matrix, (1, 0)))
+    data = _rounded(graph, op) if op.rounds_data else graph.tensor(op.data)
+    return graph.node("MatMul", data, graph.transpose(matrix, (1, 0)))
+
+
+def _rounded(graph: OutputGraph, op: QnnDenseBlocksOp) -> Tensor:
+    """The data in 8 bits, times their scales."""
+    data, (*outer, length) = graph.tensor(op.data), graph.shape(op.data)
+    size = min(op.size, length)
+    count = -(-length // size)
+    gap = count * size - length
+    if gap:
+        widths = [0] * (2 * len(outer) + 1) + [gap]
+        data = graph.node("Pad", data, graph.integers(widths))
+    parted = graph.reshape(data, (*outer, count, size))
+
+    def number(value: float) -> Tensor:
+        return graph.scalar(value, FLOAT32)
+
+    axes = graph.integers([-1])
+    peak = graph.node("ReduceMax", graph.node("Abs", parted), axes, keepdims=1)
+    is_small, zero, largest = graph.node("Less", peak, number(LEAST_PEAK)), number(0), number(127)
+    inverse = graph.node("Where", is_small, zero, graph.node("Div", largest, peak))
+    scale = graph.node("Where", is_small, zero, graph.node("Div", peak, largest))
+    exact = graph.node("Round", graph.node("Mul", parted, inverse))
+    whole = graph.node("Where", graph.node("IsNaN", exact), zero, exact)
+    result = graph.reshape(graph.node("Mul", whole, scale), (*outer, count * size))
+    return graph.slice(result, [0], [length], [len(outer)]) if gap else result
 
 
 EMITTERS: EmitterTable = {

@@ -128,7 +128,8 @@ def product_case(implementation: str, number: int, rng: Generator) -> Case:
 def blocks_case(implementation: str, number: int, rng: Generator) -> Case:
     """
     A product of one to eight rows, or more, with a matrix of each kind in turn; every third one is deep. What is
-    computed number by number may have blocks of any size, and what is known when the code runs.
+    computed number by number may have blocks of any size, and what is known when the code runs, with data of 8 bits now
+    and then.
     """
     bits = turn(number, (4, 8, 4, 2, 4))
     depth = (
@@ -137,12 +138,14 @@ def blocks_case(implementation: str, number: int, rng: Generator) -> Case:
         else pick(rng, (1, 31, 64, 70, 200))
     )
     any_size = implementation == "each-number"
+    is_rounded = implementation == "rounded-blocks" or (any_size and number % 2 == 1)
+    zero_points = tuple(each for each in ZERO_POINTS if not is_rounded or each != "each f32")
     matrix = Blocks(
         pick(rng, (*CHANNELS, 64, 100)),
         7 if any_size else depth,
         pick(rng, (3, 5, 16)) if any_size else pick(rng, (16, 32, 64, 128, 8192)),
         bits,
-        turn(number, ZERO_POINTS),
+        turn(number, zero_points),
         pick(rng, ("float32", "float32", "float16")),
     )
     outer = pick(rng, ((1,), (1,), (3,), (8,), (2, 5), (37,), ()))
@@ -152,6 +155,7 @@ def blocks_case(implementation: str, number: int, rng: Generator) -> Case:
         pick(rng, ("parameter", "computed")),
         not any_size or bool(rng.random() < 0.5),
         pick(rng, ("nothing", "bias")),
+        8 if is_rounded else 32,
     )
     return Case(implementation, str(product), direct_bound(4 * depth), product.build)
 
