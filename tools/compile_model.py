@@ -21,9 +21,12 @@ from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 
 SUFFIXES = (".mlir", ".onnx", ".ll", ".o", ".so")
+ROUNDING = {"bf16 or f16": "reduce-precision", "int8": "round-block-data"}
+"""Passes that only some kinds of --precision run."""
 RELAY_STAGES = (
     "import",
     *dict.fromkeys(each.name for each in relay_passes(CompileOptions(precision="bf16"))),
+    "round-block-data",
 )
 STAGES = (
     *RELAY_STAGES,
@@ -120,7 +123,8 @@ def module_after(module: ModuleOp, stage: str, options: CompileOptions) -> Modul
         run_passes(module, passes[: ends[stage]], limits=options.limits)
         return module
     if stage in RELAY_STAGES:
-        raise CommandFailed(f"--emit-after {stage} goes with --precision bf16 or f16", BAD_INPUT)
+        (kinds,) = (kinds for kinds, name in ROUNDING.items() if name == stage)
+        raise CommandFailed(f"--emit-after {stage} goes with --precision {kinds}", BAD_INPUT)
     lowered = lower(module, options).module
     if stage == "convert-kernels-to-llvm":
         convert_module(lowered, named_target(options.target).triple)

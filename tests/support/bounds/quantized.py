@@ -132,7 +132,7 @@ QUANTIZATION: tuple[Subject, ...] = (
         "3x70xf32 4x35xui8 4x5xf32 4x5xui8",
         block_size=Bound((16, 14, 17), (0, -1, 13, 18)),
         bits=Bound((4,), (0, 1, 2, 3, 8, 16)),
-        data_bits=Bound((8, 32), (0, 4, 16, -8)),
+        data_bits=Bound((32, 8), (0, 4, 16, -8)),
         data=Bound(("70xf32", "2x3x70xf32", "?x70xf32"), ("3x69xf16", "3x72xf32", "f32")),
         weight=Bound(("?x35xui8",), ("4x34xui8", "4x36xui8", "4x35xi8", "35xui8")),
         weight_scale=Bound(

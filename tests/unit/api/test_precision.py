@@ -119,7 +119,12 @@ def test_a_target_without_products_of_the_type_is_told_of(layers: ModelProto):
     [
         ({"precision": "bfloat16"}, r"unknown precision 'bfloat16', .*; did you mean 'bf16'\?"),
         ({"precision": "FP16"}, r"did you mean 'f16'\?"),
-        ({"precision": "int3"}, "expected one of f32, bf16, f16$"),
+        ({"precision": "int3"}, "expected one of f32, bf16, f16, int8; did you mean 'int8'"),
+        ({"precision": "quantised"}, "expected one of f32, bf16, f16, int8$"),
+        (
+            {"precision": "int8", "precision_rules": {"never": ["exp"]}},
+            "go with a precision of fewer bits, bf16 or f16",
+        ),
         ({"precision": 16}, "precision is 16, expected one of"),
         ({"precision_rules": {"never": ["exp"]}}, "go with a precision of fewer bits"),
         (
@@ -230,6 +235,7 @@ def test_commands_take_it(cmd: Callable[..., Any], folder: Path):
     emitted = ("compile", folder / "conv.onnx", "-o", folder / "p.mlir", "--emit-after")
     assert cmd(*emitted, "reduce-precision", *words).code == 0
     cmd(*emitted, "reduce-precision").refused("goes with --precision bf16 or f16")
+    cmd(*emitted, "round-block-data").refused("goes with --precision int8")
     (folder / "rules.toml").write_text('never = ["nn.dense"]\n')
     rules = ("--precision-rules", folder / "rules.toml")
     assert cmd("explain", folder / "conv.onnx", *words, *rules).code == 0

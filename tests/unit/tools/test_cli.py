@@ -237,8 +237,8 @@ def test_every_stage_can_be_written(cmd: Command, folder: Path) -> None:
     assert set(STAGES) <= set(compile_model.STAGES)
     for stage in compile_model.STAGES:
         output = folder / f"{stage}.mlir"
-        precision = ["--precision", "bf16"] if stage == "reduce-precision" else []
-        options = ["-o", output, "--emit-after", stage, *precision]
+        precision = {"reduce-precision": "bf16", "round-block-data": "int8"}.get(stage, "f32")
+        options = ["-o", output, "--emit-after", stage, "--precision", precision]
         assert cmd("compile", folder / "conv.onnx", *options).code == 0
         assert output.stat().st_size > 100
 

@@ -30,7 +30,7 @@ WRONG: Sequence[tuple[str, str]] = (
     ("run add.mlir --compare more.mlir", "'more.mlir' has the input"),
     (
         "run add.mlir --precision BF16",
-        "unknown precision 'BF16', expected one of f32, bf16, f16; did you mean 'bf16'?",
+        "unknown precision 'BF16', expected one of f32, bf16, f16, int8; did you mean 'bf16'?",
     ),
     (
         "run add.mlir --precision f16 --precision-rules no-operator.json",
