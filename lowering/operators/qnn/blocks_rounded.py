@@ -36,7 +36,8 @@ from xrelay.lowering.emit.strategy import Implementation, Sink, Site
 from xrelay.lowering.loops.dots import SINGLE as SINGLE_DOT
 from xrelay.lowering.loops.dots import Dot
 from xrelay.lowering.loops.few_bits import SINGLE, WORD, IntegerPanels
-from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
+from xrelay.lowering.loops.matrix_product import PAGE_BYTES
+from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS
 from xrelay.lowering.loops.reductions import MAXIMUM, SUM, Term, reduce_elements
 from xrelay.lowering.loops.tile_code import TileAt
 from xrelay.lowering.loops.tile_grid import Place, TileGrid
@@ -66,7 +67,7 @@ class RoundedRows:
     """The data of a product in memory, as integers with scales."""
 
     numbers: Buffer
-    """[rows, depth], with zeros behind each row that fill the last word of the matrix."""
+    """[rows, depth and more], with zeros behind the depth that fill the last word of the matrix."""
     scales: Buffer
     """[rows, blocks] of f32."""
     starts: Buffer
@@ -79,7 +80,10 @@ def rounded_rows(
     """Rounds the data. `zero_point`, of the type of the matrix's, is that of all blocks where there is one."""
     op, rows, size, b = product.op, product.rows, product.size, ctx.b
     place, kind = row_major((rows, product.blocks)), dot.image
-    length = product.steps * product.group
+    length = filled = product.steps * product.group
+    if length * kind.bytes % PAGE_BYTES == 0:
+        # Else the rows of a tile would meet in the same lines of the first-level cache.
+        length += LINE_BYTES // kind.bytes
     numbers = ctx.scratch(kind, row_major((rows, length)))
     scales, starts = ctx.scratch(SINGLE, place), ctx.scratch(WORD, place)
     ctx.placed(op.data)
@@ -130,13 +134,13 @@ def rounded_rows(
         block(row, number, size)
 
     ctx.tasks((rows, whole), each)
-    if rest or length > product.depth:
+    if rest or filled > product.depth:
 
         def end(indices: tuple[Index, ...]) -> None:
             (row,) = indices
             if rest:
                 block(row, whole, rest)
-            ctx.clear(numbers, b.add(b.mul(row, length), product.depth), length - product.depth)
+            ctx.clear(numbers, b.add(b.mul(row, length), product.depth), filled - product.depth)
 
         ctx.tasks((rows,), end)
     ctx.barrier()
@@ -263,7 +267,7 @@ class _TileOfRows:
         """The sums with the products of so many words of a block added."""
         panels, b, dot = self.panels, self.panels.b, self.panels.dot
         vectors = len(sums) // len(self.rows)
-        length = self.product.steps * panels.group
+        length = self.data.numbers.shape[-1]
         near = b.address(
             self.data.numbers.pointer,
             b.add(b.mul(self.first, length), b.mul(block, panels.size)),
