@@ -10,7 +10,6 @@ import numpy as np
 
 from xrelay.backends.base import Array
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.graph.index_set import members
 from xrelay.placement.graph.sub_graph import SubGraph
 
 LEAST_BYTES, MOST_BYTES = 4 << 20, 32 << 20
@@ -35,12 +34,10 @@ def bytes_of_run(graph: Graph, threads: int) -> int:
 
 def bytes_beside(part: SubGraph, threads: int) -> int:
     """
-    How many bytes a run of a network goes through between two runs of a part of it: its footprint without the tensors of the part
-    and its inputs, rounded and limited as for borders; 0 where these are few, as for a part that is the whole network.
+    How many bytes a run of a network goes through between two runs of a part of it: its footprint without that of the part,
+    rounded and limited as for borders; 0 where these are few, as for a part that is the whole network.
     """
-    sizes = part.graph.tensor_bytes
-    own = sum(sizes[index] for index in members(part.inside | part.inputs))
-    found = part.graph.footprint - own
+    found = part.graph.footprint - part.graph.footprint_of(part.inside, part.inputs)
     if found < FEW_BYTES:
         return 0
     return min(_rounded(found), LEAST_BYTES if threads > 1 else MOST_BYTES)

@@ -20,6 +20,7 @@ from xrelay.placement.costs.database import Measurement, Record
 from xrelay.placement.costs.job import EngineMaker, noted, require_here
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.timing import clock_for, machine_load, one_turn, settle
+from xrelay.placement.costs.turns import kept
 from xrelay.runtime.executor import allocated
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, Slot
 from xrelay.runtime.signature import Signature, TensorSpec
@@ -39,8 +40,8 @@ class CrossingJob:
     behind: int
     """How many bytes of other data are read before each run."""
 
-    def prepared(self) -> Callable[[], float]:
-        """What measures it, with regions that are compiled once. Raises what an engine raises."""
+    def prepared(self) -> Callable[[float], float]:
+        """What measures it for so many seconds, with regions that are compiled once. Raises what an engine raises."""
         threads = self.machine.threads
         user = region_of(self.user(), self.elements, threads)
         before: list[CompiledRegion] = []
@@ -51,7 +52,7 @@ class CrossingJob:
         # What allocates the outputs of the model is no border: with a first step it is on both sides.
         by_itself = alone(user, self.elements, allocates=first is None)
         runs, clock = Runs(both, first, by_itself), clock_for(threads)
-        return lambda: crossing_seconds(runs, self.seconds, clock, self.behind)
+        return lambda seconds: crossing_seconds(runs, seconds, clock, self.behind)
 
 
 @dataclass(frozen=True)
@@ -65,17 +66,14 @@ class StartJob:
     elements = 0
     """Of a tensor that crosses: none."""
 
-    def prepared(self) -> Callable[[], float]:
+    def prepared(self) -> Callable[[float], float]:
         """As that of `CrossingJob`."""
         threads = self.machine.threads
         run, clock = alone(region_of(self.engine(), 1, threads), 1), clock_for(threads)
-        return lambda: after_much(run, self.seconds, clock, self.behind)
+        return lambda seconds: after_much(run, seconds, clock, self.behind)
 
 
 BorderJob: TypeAlias = CrossingJob | StartJob
-
-_in_turns: dict[str, Callable[[], float]] = {}
-"""What this process keeps of measurements that have turns, by their names."""
 
 
 def run_border(job: BorderJob, turn: str = "") -> Record:
@@ -88,12 +86,7 @@ def run_border(job: BorderJob, turn: str = "") -> Record:
     require_here(job.machine)
 
     def measured() -> Measurement:
-        if not turn:
-            _in_turns.clear()
-        prepared = _in_turns.get(turn) or job.prepared()
-        if turn:
-            _in_turns[turn] = prepared
-        seconds = prepared()
+        seconds = kept(turn, job.prepared)(job.seconds)
         if turn:
             # Its threads are at rest when others have their turn, whose process does not see them.
             settle()

@@ -46,6 +46,7 @@ from xrelay.placement.costs.timing import (
     one_turn,
     settle,
 )
+from xrelay.placement.costs.turns import kept
 from xrelay.placement.errors import PlacementError
 
 EngineMaker = Callable[[], Backend]
@@ -105,8 +106,10 @@ class Prepared:
     """Its arithmetic, and the bytes that go in and out."""
 
     @staticmethod
-    def of(job: Job, function: func.FuncOp) -> "Prepared":
+    def of(job: Job) -> "Prepared":
         """Raises what the engine raises."""
+        # What takes the nodes instead has no use for the constants of the function, which may be many.
+        function = parsed(job.function, with_constants=job.onnx is None)
         options = RegionOptions(job.machine.threads, filled(job.onnx))
         region = compile_region(job.engine(), function, options)
         outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
@@ -123,13 +126,7 @@ def run_job(job: Job) -> Record:
     Raises WrongMachine on a machine that the job is not for.
     """
     require_here(job.machine)
-    # What takes the nodes instead has no use for the constants of the function, which may be many.
-    function = parsed(job.function, with_constants=job.onnx is None)
-    return noted(lambda: _measured(job, function))
-
-
-_in_turns: dict[str, Prepared] = {}
-"""What this process keeps of parts that have turns, by their names."""
+    return noted(lambda: _measured(job))
 
 
 def run_turn(name: str, job: Job, seconds: float) -> Record:
@@ -142,10 +139,7 @@ def run_turn(name: str, job: Job, seconds: float) -> Record:
     require_here(job.machine)
 
     def measured() -> Measurement:
-        found = _in_turns.get(name)
-        if found is None:
-            function = parsed(job.function, with_constants=job.onnx is None)
-            found = _in_turns[name] = Prepared.of(job, function)
+        found = kept(name, lambda: Prepared.of(job))
         settle()
         clock = clock_for(job.machine.threads)
         taken = one_turn(found.run, found.given, clock, seconds, job.sample)
@@ -156,9 +150,8 @@ def run_turn(name: str, job: Job, seconds: float) -> Record:
     return noted(measured)
 
 
-def _measured(job: Job, function: func.FuncOp) -> Measurement:
-    _in_turns.clear()
-    made = Prepared.of(job, function)
+def _measured(job: Job) -> Measurement:
+    made = kept("", lambda: Prepared.of(job))
     clock = clock_for(job.machine.threads)
     timing = measure(made.run, made.given, job.seconds, clock, job.windows, job.sample)
     load = machine_load()

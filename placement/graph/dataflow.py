@@ -150,22 +150,38 @@ class Graph:
         ]
 
     @cached_property
+    def last_users(self) -> list[int]:
+        """The last node that reads what each one computes, as it is or in a tuple; itself where none does."""
+        found = list(range(len(self.nodes)))
+        for index in reversed(range(len(self.nodes))):
+            for user in members(self.users[index]):
+                makes_tuple = any(isinstance(value.type, TupleType) for value in self[user].values)
+                found[index] = max(found[index], found[user] if makes_tuple else user)
+        return found
+
+    @cached_property
     def footprint(self) -> int:
+        """The bytes of memory that runs go through again and again."""
+        return self.footprint_of(self.everything, 0)
+
+    def footprint_of(self, part: int, read: int) -> int:
         """
-        The bytes of memory that runs go through again and again: those of constants and parameters, and the most of other tensors
-        that are there at once.
+        The same of a part, which gets the tensors of the nodes `read`: the bytes of these, of constants and of parameters, and
+        the most of other tensors that are there at once. Linear in the part.
         """
         sizes = self.tensor_bytes
-        kept = most = now = 0
-        ends: list[list[int]] = [[] for _ in self.nodes]
-        for node, users in zip(self.nodes, self.users, strict=True):
-            if node.is_constant or node.is_parameter:
-                kept += sizes[node.index]
-            else:
-                now += sizes[node.index]
-                ends[max(users.bit_length() - 1, node.index)].append(node.index)
+        kept, most, now = sum(sizes[index] for index in members(read)), 0, 0
+        ends: dict[int, int] = {}
+        for index in members(part):
+            if self[index].is_constant or self[index].is_parameter:
+                kept += sizes[index]
+                continue
+            now += sizes[index]
             most = max(most, now)
-            now -= sum(sizes[index] for index in ends[node.index])
+            # What is read outside of the part stays.
+            last = self.last_users[index]
+            ends[last] = ends.get(last, 0) + sizes[index]
+            now -= ends.pop(index, 0)
         return kept + most
 
     @cached_property

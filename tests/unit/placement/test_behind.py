@@ -41,6 +41,28 @@ def test_bytes_beside_a_part() -> None:
     assert bytes_beside(part(chain(1 << 26), "a"), 1) == MOST_BYTES
 
 
+def test_tensors_live_until_tuples_are_used() -> None:
+    """Concatenation reads all of its inputs, and writes as much; a part is there with what it has at once."""
+    text = """
+    %a = relay.exp %x : (tensor<600000xf32>) -> tensor<600000xf32>
+    %b = relay.tanh %a : (tensor<600000xf32>) -> tensor<600000xf32>
+    %t = relay.tuple %a, %b : (tensor<600000xf32>, tensor<600000xf32>) -> tuple<tensor<600000xf32>, tensor<600000xf32>>
+    %c = relay.concatenate %t {axis = 0 : i64} : (tuple<tensor<600000xf32>, tensor<600000xf32>>) -> tensor<1200000xf32>
+    %d = relay.sqrt %c : (tensor<1200000xf32>) -> tensor<1200000xf32>
+    func.return %d : tensor<1200000xf32>
+    """
+    graph = graph_of(program(text, "%x: tensor<600000xf32>", "tensor<1200000xf32>"))
+    unit = 2_400_000
+    assert graph.footprint == (1 + 4) * unit
+    whole, first = part(graph, "a b t c d"), part(graph, "a b")
+    assert graph.footprint_of(whole.inside, whole.inputs) == graph.footprint
+    assert graph.footprint_of(first.inside, first.inputs) == 3 * unit
+    assert bytes_beside(first, 1) == 5 << 20 and bytes_beside(whole, 1) == 0
+    layers = chain(600_000)
+    inside = part(layers, "a b c")
+    assert layers.footprint_of(inside.inside, inside.inputs) == 3 * unit, "not of all its layers"
+
+
 def test_jobs_and_keys_have_them(tmp_path: Path) -> None:
     jobs: list[Job] = []
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,32 @@ def test_borders_are_behind_what_networks_go_through(tmp_path: Path) -> None:
     assert replace(more, executor=Canned({}), measured=0).table() == few.table()
 
 
+class Failing(Executor):
+    """Engines that fail at everything."""
+
+    count = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.count += 1
+        future: Future[Any] = Future()
+        future.set_result(Failure("it fails"))
+        return future
+
+
+def test_borders_that_fail_in_a_turn_keep_what_was_measured(tmp_path: Path) -> None:
+    found = crossings(tmp_path, Canned(TABLE))
+    before = found.table()
+    failing = Failing()
+    found.executor = failing
+    turns = found.turns([(None, "fast")])
+    assert len(turns) == len(SIZES)
+    taken = {key: [turn(), turn()] for key, turn in turns.items()}
+    assert all(isnan(seconds) for each in taken.values() for seconds in each)
+    assert failing.count == len(SIZES), "they are asked for no other turn"
+    found.note([(None, "fast")], taken)
+    assert found.table() == before and found.measured == 7 * len(SIZES) + 1
+
+
 def test_the_layout_of_images_decides() -> None:
     """An operator on images in the middle of own code is faster elsewhere, until the layouts count."""
     text = "\n".join(
@@ -287,7 +314,7 @@ def test_a_border_that_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     started = run_border(StartJob(NumpyBackend, HERE, 0.0, 1 << 10))
     assert isinstance(started, Measurement) and started.seconds > 0
     kept: dict[str, Any] = {}
-    monkeypatch.setattr("xrelay.placement.costs.border_job._in_turns", kept)
+    monkeypatch.setattr("xrelay.placement.costs.turns._kept", kept)
     turns = [run_border(job, "a turn") for _ in range(2)]
     assert list(kept) == ["a turn"] and all(isinstance(each, Measurement) for each in turns)
     first = kept["a turn"]

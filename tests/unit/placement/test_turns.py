@@ -29,7 +29,7 @@ def test_turns_take_the_place_of_what_was_measured(
     part_, other = candidate("a"), candidate("b")
     costs.estimates([part_, other])
     kept: dict[Any, Any] = {}
-    monkeypatch.setattr("xrelay.placement.costs.job._in_turns", kept)
+    monkeypatch.setattr("xrelay.placement.costs.turns._kept", kept)
     wanted = {each: Cost(1.0) for each in (part_, candidate("c"), other, candidate("a", HOST))}
     turns = costs.turns(wanted)
     assert len(turns) == 2, "equal parts are one"
@@ -58,7 +58,7 @@ def test_turns_take_the_place_of_what_was_measured(
 def test_turns_of_engines_that_are_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each task brings one of its own, which need be neither equal nor hashable; a turn may take another time."""
     kept: dict[str, Any] = {}
-    monkeypatch.setattr("xrelay.placement.costs.job._in_turns", kept)
+    monkeypatch.setattr("xrelay.placement.costs.turns._kept", kept)
 
     class Unhashable(NumpyBackend):
         __hash__: Any = None

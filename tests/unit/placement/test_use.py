@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from math import inf, nan
@@ -20,7 +20,7 @@ from xrelay.engines import Engines
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, OptionError, silent
 from xrelay.own_costs import note_own_turns, own_costs
-from xrelay.placement.confirmation import Verdict
+from xrelay.placement.confirmation import Run, Verdict
 from xrelay.placement.costs.borders import BorderTable
 from xrelay.placement.costs.cost import Cost, Estimator
 from xrelay.placement.costs.crossings import Crossings
@@ -39,7 +39,7 @@ from xrelay.placing import Settings, contradicted, find_placement, opened_databa
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.sources import Source
 from xrelay.tools.cli import main
-from xrelay.whole_runs import farthest
+from xrelay.whole_runs import WholeRuns, farthest
 
 NET = "a = nn.dense x x\nb = nn.relu a\nc = exp b\nd = nn.dense c b\nreturn d"
 X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
@@ -152,6 +152,40 @@ def test_parts_are_measured_in_turns_with_whole_runs(
     second = find_placement(source, engines, CompileOptions(), unconfirmed)
     assert second.measured == 0
     assert second.placement.outcome.best == placed.placement.outcome.best
+
+
+@pytest.mark.slow
+def test_a_later_test_may_ship_a_mixed_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole runs that parts have turns with prove it, after the first ones did not."""
+    source, engines, options = Source(program(NET)), Engines.of(["numpy"]), CompileOptions()
+
+    def mixed(found: Placement) -> dict[str, dict[str, Any]]:
+        request = Request({"nn.dense": "numpy", "exp": OWN})
+        made = place(found.graph, engines.rules(OWN_KERNELS), OneSecond(), request)
+        return {"mixed": plan_data(made, Machine.here(1), engines.facts())}
+
+    def confirmed(whole: WholeRuns, plans: Mapping[str, Any], *_: Any) -> Any:
+        whole.runs = dict.fromkeys(plans, float)
+        limits = dict.fromkeys((name for name in plans if name not in (OWN, "numpy")), 1.1)
+        return OWN, Verdict(OWN, OWN, dict.fromkeys(plans, 1.0), limits), {}
+
+    def turns(runs: Mapping[str, Run], count: int) -> dict[str, list[float]]:
+        return {name: [0.5 if name == "mixed" else 1.0] * count for name in runs}
+
+    monkeypatch.setattr("xrelay.placing.confirmed", confirmed)
+    monkeypatch.setattr("xrelay.placing.take_turns", turns)
+    monkeypatch.setattr("xrelay.placing.as_before", lambda plans, before: before)
+    monkeypatch.setattr("xrelay.placing.contradicted", lambda *_: [OWN])
+    database = tmp_path / "costs.sqlite"
+    for remeasures, shipped in ((0, OWN), (1, "mixed")):
+        settings = Settings(database=database, sample_seconds=0.001, turns=4, remeasures=remeasures)
+        placed = find_placement(source, engines, options, settings, beside=mixed)
+        assert placed.verdict is not None
+        assert placed.verdict.shipped == placed.plan["shipped"] == shipped
+        used = {region["engine"] for region in placed.plan["regions"]} & {OWN, "numpy"}
+        assert used == ({OWN} if shipped == OWN else {OWN, "numpy"})
 
 
 def records_of(database: Database, *, borders: bool = False) -> dict[str, Measurement]:
