@@ -144,7 +144,7 @@ def table_of(
             rate = CASES[name].packed_bytes / ours / 1e6
             share = f"{rate / bandwidths[threads]:.0%}"
             times = (f"{each:.3f}" for each in (ours, *others))
-            ratio = f"{min(others) / ours:.2f}"
+            ratio = f"{min(others) / ours:.2f}" if others else "–"
             table.add_row(name, str(threads), *times, ratio, f"{rate:.1f}", share)
     return table
 

@@ -25,8 +25,11 @@ ROUNDING = {"bf16 or f16": "reduce-precision", "int8": "round-block-data"}
 """Passes that only some kinds of --precision run."""
 RELAY_STAGES = (
     "import",
-    *dict.fromkeys(each.name for each in relay_passes(CompileOptions(precision="bf16"))),
-    "round-block-data",
+    *dict.fromkeys(
+        name
+        for each in relay_passes(CompileOptions(precision="bf16"))
+        for name in (ROUNDING.values() if each.name in ROUNDING.values() else [each.name])
+    ),
 )
 STAGES = (
     *RELAY_STAGES,

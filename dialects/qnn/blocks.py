@@ -8,7 +8,7 @@ of its own, and a zero point unless there is one for the whole matrix; the last 
 
 from abc import ABC
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, bf16, f16, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, bf16, f16, f32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
@@ -163,6 +163,11 @@ class QnnDenseBlocksOp(BlocksOp):
         zero_point = tensor_type(self.weight_zero_point, "'weight_zero_point'").element_type
         return zero_point == ui8 and self.size <= LONGEST_BLOCK
 
+    def round_data(self) -> None:
+        """Lets it round the data to 8 bits, if it can."""
+        if self.takes_rounded_data:
+            self.data_bits = IntegerAttr(8, i64)
+
     def infer_type(self) -> Attribute:
         self._require_width_of_data()
         data = tensor_type(self.data, "'data'")
@@ -177,7 +182,8 @@ class QnnDenseBlocksOp(BlocksOp):
     def _require_width_of_data(self) -> None:
         width = self.data_bits.value.data
         if width not in DATA_WIDTHS:
-            raise VerifyException(f"'data_bits' is {width}, accepted are 8 and 32")
+            known = " and ".join(map(str, DATA_WIDTHS))
+            raise VerifyException(f"'data_bits' is {width}, accepted are {known}")
         if width == 32:
             return
         if self.size > LONGEST_BLOCK:

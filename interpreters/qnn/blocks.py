@@ -41,6 +41,7 @@ def _dequantized(
 def rounded_data(data: Array, size: int) -> Array:
     """Data [..., K] of f32, of which each block of `size` neighbours in a row has numbers of 8 bits with a scale."""
     *outer, length = data.shape
+    size = max(1, min(size, length))
     count = -(-length // size)
     gap = [(0, 0)] * len(outer) + [(0, count * size - length)]
     parted = np.pad(data, gap).reshape(*outer, count, size)
@@ -49,8 +50,8 @@ def rounded_data(data: Array, size: int) -> Array:
         # Smaller scales would not be normal numbers.
         peak = np.where(peak < qnn.LEAST_PEAK, np.float32(0), peak)
         inverse = np.where(peak == 0, np.float32(0), np.float32(127) / peak)
-        whole = np.rint(parted * inverse)
-        numbers = np.where(np.isnan(whole), np.float32(0), whole) * (peak / np.float32(127))
+        # Beside an infinity the others are 0, and times an infinite scale they are NaN as it is.
+        numbers = np.rint(parted * inverse) * (peak / np.float32(127))
     return numbers.reshape(*outer, count * size)[..., :length]
 
 

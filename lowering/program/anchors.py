@@ -15,14 +15,14 @@ from xrelay.dialects.shapes import leaf_types, same_shape
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.bits import BIT_OPS
 from xrelay.dialects.tensor.transcendental import TRANSCENDENTAL_OPS
-from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import UNARY_OPS
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.evaluate import leaf_shape
 from xrelay.lowering.emit.group import Group
 from xrelay.lowering.operators.nn.norm import channel_shape
-from xrelay.lowering.operators.tensor.many_fields import STRATEGIES as JOINING
-from xrelay.lowering.operators.tensor.many_fields import has_many_fields
+from xrelay.lowering.operators.tensor.joining import STRATEGIES as JOINING
+from xrelay.lowering.operators.tensor.joining import has_many_fields, joins_rows
 from xrelay.lowering.operators.tensor.transpose import moves_last_axis
 from xrelay.lowering.program.registry import RULES, STRATEGIES
 
@@ -36,7 +36,8 @@ BROADCASTING = (*ELEMENTWISE, BatchNormOp)
 
 def can_have_loops(op: Operation) -> bool:
     """Whether an operator can get loops of its own."""
-    return type(op) in STRATEGIES and (type(op) not in JOINING or has_many_fields(op))
+    joins = has_many_fields(op) or joins_rows(op)
+    return type(op) in STRATEGIES and (type(op) not in JOINING or joins)
 
 
 def needs_loops(op: Operation) -> bool:
@@ -48,17 +49,18 @@ def complex_operators(group: Group) -> list[Operation]:
     """
     The operators that get loops of their own: those with a strategy. Operators that can be evaluated
     on demand, too, get them only for many fields, or when there is no other: the last change of layout,
-    and after it the last transpose that moves the last axis, if the rest of the group can run on its
-    registers.
+    and after it the last transpose that moves the last axis, or what joins tensors along it, if the rest of the group can run
+    on its registers.
     """
     needed = [op for op in group.ops if needs_loops(op)]
     if needed:
         return needed
     having = [op for op in group.ops if can_have_loops(op)]
-    layouts = [op for op in having if not isinstance(op, TransposeOp)][-1:]
+    layouts = [op for op in having if not isinstance(op, TransposeOp | ConcatenateOp)][-1:]
     after = having[having.index(layouts[0]) :] if layouts else having
-    transposes = [op for op in after if moves_last_axis(op) and can_be_anchor(op, group)]
-    return [*layouts, *transposes[-1:]]
+    moving = (op for op in after if moves_last_axis(op) or joins_rows(op))
+    last = [op for op in moving if can_be_anchor(op, group)][-1:]
+    return [*layouts, *last]
 
 
 def can_be_anchor(op: Operation, group: Group) -> bool:

@@ -47,7 +47,7 @@ from xrelay.lowering.loops.halo import clear_halo
 from xrelay.lowering.math.convert import converts_quickly
 from xrelay.lowering.operators.core.values import source_leaves
 from xrelay.lowering.operators.nn.norm import channel_shape
-from xrelay.lowering.operators.tensor.many_fields import has_many_fields
+from xrelay.lowering.operators.tensor.joining import has_many_fields
 from xrelay.lowering.operators.tensor.reshape import reshaped_position
 from xrelay.lowering.program.anchors import BROADCASTING, reshaped, without_last_reshapes
 from xrelay.lowering.program.elements import with_elements

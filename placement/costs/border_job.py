@@ -20,7 +20,7 @@ from xrelay.placement.costs.database import Measurement, Record
 from xrelay.placement.costs.job import EngineMaker, noted, require_here
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.timing import clock_for, machine_load, one_turn, settle
-from xrelay.placement.costs.turns import kept
+from xrelay.placement.costs.turns import give_up_kept, kept
 from xrelay.runtime.executor import allocated
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, Slot
 from xrelay.runtime.signature import Signature, TensorSpec
@@ -86,7 +86,10 @@ def run_border(job: BorderJob, turn: str = "") -> Record:
     require_here(job.machine)
 
     def measured() -> Measurement:
-        seconds = kept(turn, job.prepared)(job.seconds)
+        if not turn:
+            give_up_kept()
+        prepared = kept(turn, job.prepared) if turn else job.prepared()
+        seconds = prepared(job.seconds)
         if turn:
             # Its threads are at rest when others have their turn, whose process does not see them.
             settle()
@@ -148,9 +151,9 @@ def alone(
     region: CompiledRegion, elements: int, *, allocates: bool = False
 ) -> Callable[[], object]:
     """The run of a region without a model around it, with new memory for its output each time if wanted."""
-    inputs, kept = [np.ones(elements, np.float32)], [np.empty(elements, np.float32)]
+    inputs, output = [np.ones(elements, np.float32)], [np.empty(elements, np.float32)]
     if not allocates:
-        return lambda: region(inputs, kept)
+        return lambda: region(inputs, output)
     return lambda: region(inputs, [allocated((elements,), np.dtype(np.float32), "an output")])
 
 

@@ -46,7 +46,7 @@ from xrelay.placement.costs.timing import (
     one_turn,
     settle,
 )
-from xrelay.placement.costs.turns import kept
+from xrelay.placement.costs.turns import give_up_kept, kept
 from xrelay.placement.errors import PlacementError
 
 EngineMaker = Callable[[], Backend]
@@ -106,10 +106,8 @@ class Prepared:
     """Its arithmetic, and the bytes that go in and out."""
 
     @staticmethod
-    def of(job: Job) -> "Prepared":
+    def of(job: Job, function: func.FuncOp) -> "Prepared":
         """Raises what the engine raises."""
-        # What takes the nodes instead has no use for the constants of the function, which may be many.
-        function = parsed(job.function, with_constants=job.onnx is None)
         options = RegionOptions(job.machine.threads, filled(job.onnx))
         region = compile_region(job.engine(), function, options)
         outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
@@ -126,7 +124,13 @@ def run_job(job: Job) -> Record:
     Raises WrongMachine on a machine that the job is not for.
     """
     require_here(job.machine)
-    return noted(lambda: _measured(job))
+    function = _function_of(job)
+    return noted(lambda: _measured(job, function))
+
+
+def _function_of(job: Job) -> func.FuncOp:
+    # What takes the nodes instead has no use for the constants of the function, which may be many.
+    return parsed(job.function, with_constants=job.onnx is None)
 
 
 def run_turn(name: str, job: Job, seconds: float) -> Record:
@@ -139,7 +143,7 @@ def run_turn(name: str, job: Job, seconds: float) -> Record:
     require_here(job.machine)
 
     def measured() -> Measurement:
-        found = kept(name, lambda: Prepared.of(job))
+        found = kept(name, lambda: Prepared.of(job, _function_of(job)))
         settle()
         clock = clock_for(job.machine.threads)
         taken = one_turn(found.run, found.given, clock, seconds, job.sample)
@@ -150,8 +154,9 @@ def run_turn(name: str, job: Job, seconds: float) -> Record:
     return noted(measured)
 
 
-def _measured(job: Job) -> Measurement:
-    made = kept("", lambda: Prepared.of(job))
+def _measured(job: Job, function: func.FuncOp) -> Measurement:
+    give_up_kept()
+    made = Prepared.of(job, function)
     clock = clock_for(job.machine.threads)
     timing = measure(made.run, made.given, job.seconds, clock, job.windows, job.sample)
     load = machine_load()

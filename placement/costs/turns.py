@@ -10,13 +10,12 @@ _kept: dict[str, Any] = {}
 
 
 def kept(name: str, make: Callable[[], Made]) -> Made:
-    """
-    What was made for the turns of a name, or is made now. What has no turns has no name, and all that was kept is given up
-    before it is made: rounds of turns are over.
-    """
-    if not name:
-        _kept.clear()
-        return make()
+    """What was made for the turns of a name, or is made now."""
     if name not in _kept:
         _kept[name] = make()
     return _kept[name]
+
+
+def give_up_kept() -> None:
+    """Frees all that was made for turns, as what has none is measured when the turns are over."""
+    _kept.clear()

@@ -155,8 +155,8 @@ class Graph:
         found = list(range(len(self.nodes)))
         for index in reversed(range(len(self.nodes))):
             for user in members(self.users[index]):
-                makes_tuple = any(isinstance(value.type, TupleType) for value in self[user].values)
-                found[index] = max(found[index], found[user] if makes_tuple else user)
+                is_tuple = isinstance(self[user].op, TupleOp)
+                found[index] = max(found[index], found[user] if is_tuple else user)
         return found
 
     @cached_property
@@ -167,7 +167,7 @@ class Graph:
     def footprint_of(self, part: int, read: int) -> int:
         """
         The same of a part, which gets the tensors of the nodes `read`: the bytes of these, of constants and of parameters, and
-        the most of other tensors that are there at once. Linear in the part.
+        the most of other tensors that are there at once.
         """
         sizes = self.tensor_bytes
         kept, most, now = sum(sizes[index] for index in members(read)), 0, 0

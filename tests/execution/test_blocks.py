@@ -127,6 +127,46 @@ def test_rounded_data_are_those_of_the_interpreter(target: str, bits: int) -> No
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("constant", [True, False])
+def test_scales_whose_product_f32_does_not_hold(constant: bool) -> None:
+    """Sums of blocks are multiplied by one after the other: by the packed code, and by that of weights that are not known."""
+    for peak, step in ((2e-36, 3e-6), (1e30, 1e12)):
+        g = Graph()
+        data = np.zeros((2, 32), np.float32)
+        data[0, ::16], data[1, 1], data[1, 17] = peak, peak, -peak
+        weight = np.full((3, 16), 0x99, np.uint8)
+        weight[0] = 0xFF
+        known = g.constant if constant else g.input
+        scale = np.full((3, 2), step, np.float32)
+        parts = [known(each) for each in (weight, scale, np.full((3, 2), 9, np.uint8))]
+        g.show(QnnDenseBlocksOp(g.input(data), *parts, block_size=16, data_bits=8))
+        module = g.module()
+        (expected,) = interpret(module, g.inputs)
+        names = [f"input{i}" for i in range(len(g.inputs))]
+        found = xrelay.compile(module, cache=False).run(dict(zip(names, g.inputs, strict=True)))
+        (result,) = found.values()
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
+        assert (result[0, 1:] == 0).all() and result[0, 0] > 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_any_number_of_rows_of_8_bits(threads: int) -> None:
+    """One program, whose results are those of programs for each number, and onnxruntime's."""
+    matrix = Blocks(40, 160, 32, 4, "each", "float32")
+    model = matmul_of_bits(matrix, np.zeros((3, 160), np.float32), accuracy_level=4)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "rows"
+    result = xrelay.compile(model, cache=False, threads=threads)
+    for rows in (3, 1, 12, 13, 50):
+        x = np.random.default_rng(rows).standard_normal((rows, 160)).astype(np.float32)
+        found = result.run({"x": x})["y"]
+        fixed = compiled(matmul_of_bits(matrix, x, accuracy_level=4))[0].run({"x": x})["y"]
+        np.testing.assert_array_equal(found, fixed)
+        expected = by_plain_onnxruntime(model, x)
+        assert np.abs(found - expected).max() < 2e-4 * np.abs(expected).max()
+    assert isinstance(result, xrelay.DynamicModel)
+    assert len({each.conditions for each in result.specialisations}) == 1
+
+
 @pytest.mark.parametrize("code, axis, block", [("INT4", 0, 32), ("UINT8", 1, 128)])
 def test_data_of_8_bits_on_demand(code: str, axis: int, block: int) -> None:
     """A precision does for files that do not say so what `accuracy_level` does."""

@@ -11,7 +11,7 @@ which makes such products of dequantised weights.
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.facts.scopes import Within, belongs_to_backend
 from xrelay.analysis.facts.walking import walk
@@ -28,9 +28,5 @@ class RoundBlockDataPass(RelayPass):
     def rewrite(self, op: ModuleOp) -> None:
         is_within = Within(belongs_to_backend)
         for each in walk(op):
-            if (
-                isinstance(each, QnnDenseBlocksOp)
-                and each.takes_rounded_data
-                and not is_within(each)
-            ):
-                each.data_bits = IntegerAttr(8, i64)
+            if isinstance(each, QnnDenseBlocksOp) and not is_within(each):
+                each.round_data()

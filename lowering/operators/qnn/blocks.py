@@ -32,9 +32,10 @@ from xrelay.lowering.loops.few_bits import SINGLE, WORD
 from xrelay.lowering.math.arithmetic import multiply, multiply_add, subtract
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.qnn.blocks_product import BlocksProduct
-from xrelay.lowering.operators.qnn.blocks_rounded import ROUNDED, rounded_rows
+from xrelay.lowering.operators.qnn.blocks_rounded import ROUNDED
 from xrelay.lowering.operators.qnn.blocks_streamed import STREAMED
 from xrelay.lowering.operators.qnn.blocks_unpacked import UNPACKED
+from xrelay.lowering.operators.qnn.rounded_rows import rounded_rows
 
 
 def _whole_number(
@@ -138,8 +139,8 @@ def _rounded_total(ctx: KernelContext, product: BlocksProduct) -> Total:
             (total,) = b.fold(low, high, 1, [multiply(b, start, zero_point, WORD)], step)
             scale = b.load(rounded.scales.pointer, rounded.scales.offset(b, place), SINGLE, 1)
             step_size = ev.run(_parameter(ev, op.weight_scale, column, i, SINGLE))
-            scale = multiply(b, scale, step_size, SINGLE)
-            return [multiply_add(b, convert(b, total, WORD, SINGLE), scale, totals[0], SINGLE)]
+            real = multiply(b, convert(b, total, WORD, SINGLE), scale, SINGLE)
+            return [multiply_add(b, real, step_size, totals[0], SINGLE)]
 
         return b.fold(0, product.blocks, 1, [b.constant(f32, 0)], block)[0]
 

@@ -20,6 +20,7 @@ from xrelay.lowering.loops.few_bits import (
     SINGLE,
     WORD,
     WORD_BYTES,
+    BlockPanels,
     FloatPanels,
     IntegerPanels,
     Numbers,
@@ -121,6 +122,12 @@ class BlocksProduct:
         busy = max(rows / MULTIPLY_ADDS_PER_CYCLE, (rows + others + work) / STARTED_PER_CYCLE)
         return self.vectors * self.depth * busy
 
+    def with_arrival(self, seconds: float) -> float:
+        """Seconds for the arithmetic, or those in which the weights arrive from memory."""
+        if self.packed_bytes > self.target.l2_bytes:
+            return max(seconds, self.packed_bytes / self.target.memory_bandwidth)
+        return seconds
+
     @property
     def integer_dot(self) -> Dot:
         """How data of 8 bits are multiplied and summed."""
@@ -130,17 +137,16 @@ class BlocksProduct:
 
     def float_panels(self, ctx: KernelContext, width: int) -> FloatPanels:
         """The weights in panels of `width` columns, to be read as f32."""
-        zero_point = self.op.weight_zero_point
-        common = self.common_zero_point(ctx)
-        numbers = Numbers.of(ctx.b, self.op.width, common, element_of(zero_point))
+        kind = element_of(self.op.weight_zero_point)
+        numbers = Numbers.of(ctx.b, self.op.width, self.common_zero_point(ctx), kind)
         packing = MatrixPanels(width, by_rows=False, group=WORD_BYTES)
-        return FloatPanels(ctx.b, *self._packed(ctx, width, packing), numbers)
+        return FloatPanels(**vars(self._panels(ctx, width, packing)), numbers=numbers)
 
     def integer_panels(self, ctx: KernelContext, width: int) -> IntegerPanels:
         """The same as weights of a dot product of integers."""
         dot = self.integer_dot
         packing = BitPanels(width, self.op.width, dot.group)
-        return IntegerPanels(ctx.b, *self._packed(ctx, width, packing), dot)
+        return IntegerPanels(**vars(self._panels(ctx, width, packing)), dot=dot)
 
     def common_zero_point(self, ctx: KernelContext) -> SSAValue | None:
         """The one that all have, at the top of the kernel."""
@@ -149,20 +155,23 @@ class BlocksProduct:
         with ctx.b.inside(ctx.b.entry):
             return ctx.scalar(self.op.weight_zero_point)
 
-    def _packed(
-        self, ctx: KernelContext, width: int, packing: Packing
-    ) -> tuple[SSAValue, int, int, int, int, Parameter, Parameter | None]:
-        """What all panels of `width` columns are read by."""
+    def _panels(self, ctx: KernelContext, width: int, packing: Packing) -> BlockPanels:
         op = self.op
 
         def parameter(value: SSAValue) -> Parameter:
             place = ctx.packed(value, MatrixPanels(width, by_rows=False))
             return Parameter(place, element_of(value), width, self.blocks)
 
-        zero_points = parameter(op.weight_zero_point) if self.has_many_zero_points else None
-        pointer = ctx.packed(op.weight, packing)
-        scales = parameter(op.weight_scale)
-        return pointer, op.width, width, self.steps, self.size, scales, zero_points
+        return BlockPanels(
+            ctx.b,
+            ctx.packed(op.weight, packing),
+            bits=op.width,
+            width=width,
+            steps=self.steps,
+            size=self.size,
+            scales=parameter(op.weight_scale),
+            zero_points=parameter(op.weight_zero_point) if self.has_many_zero_points else None,
+        )
 
 
 def refusal(site: Site, *, rounds_data: bool = False) -> str | None:

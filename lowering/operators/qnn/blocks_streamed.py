@@ -19,22 +19,18 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import likely
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
-from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site
-from xrelay.lowering.loops.dots import SINGLE as SINGLE_DOT
 from xrelay.lowering.loops.few_bits import SINGLE, WORD_BYTES, Below, FloatPanels
 from xrelay.lowering.loops.matrix_operands import left_operand
-from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
 from xrelay.lowering.loops.tile_code import TileAt
-from xrelay.lowering.loops.tile_grid import Place, TileGrid
-from xrelay.lowering.loops.tiles import STREAM_AHEAD_BYTES, emit_tiles
+from xrelay.lowering.loops.tiles import STREAM_AHEAD_BYTES
 from xrelay.lowering.loops.tiling import STORE_CYCLES, TILE_CYCLES, Tiling, tile_parameters
 from xrelay.lowering.math.arithmetic import multiply_add
 from xrelay.lowering.operators.qnn.blocks_product import BlocksProduct, refusal, spacing
+from xrelay.lowering.operators.qnn.blocks_tiles import Sums, each_block, each_word, emit_block_tiles
 
 MOST_ROWS = 8
 """Rows of a tile."""
@@ -45,7 +41,7 @@ MOST_VECTORS = 4
 
 def _streamed_tile(product: BlocksProduct, parameters: Parameters) -> Tiling:
     """The tile that parameters state. Sums of a block and totals fit into the registers."""
-    many, all_rows = product.target.vector_registers >= 32, likely(product.rows)
+    many, all_rows = product.target.vector_registers >= 32, max(1, likely(product.rows))
     rows = min(all_rows, MOST_ROWS if many else MOST_ROWS // 2)
     sums = MOST_SUMS if many else MOST_SUMS // 2 - 2
     panels = blocks(product.vectors, max(1, min(MOST_VECTORS, sums // rows)))
@@ -72,38 +68,22 @@ def _streamed_cost(site: Site) -> float:
     tiles = row_tiles * blocks(product.vectors, tiling.vectors)
     finish = tiles * (TILE_CYCLES + STORE_CYCLES * tiling.columns * tiling.vectors)
     cycles = row_tiles * product.cycles(tiling.columns, 0) + finish
-    seconds = cycles * target.cycle_seconds
-    if product.packed_bytes > target.l2_bytes:
-        return max(seconds, product.packed_bytes / target.memory_bandwidth)
-    return seconds
+    return product.with_arrival(cycles * target.cycle_seconds)
 
 
 def _emit_streamed(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     product, b = BlocksProduct.of(op, ctx.target), ctx.b
-    tiling, lanes = _streamed_tile(product, ctx.parameters), product.lanes
+    tiling = _streamed_tile(product, ctx.parameters)
     left = left_operand(ctx, product.plan)
     row_step = left.format.strides[-2] if len(left.shape) > 1 else product.depth
-    panels, out_shape = product.float_panels(ctx, tiling.vectors * lanes), shape_of(op.results[0])
+    panels = product.float_panels(ctx, tiling.vectors * product.lanes)
 
-    def tile(where: TileAt, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def tile(where: TileAt, totals: Sums) -> Sums:
         x = b.address(left.pointer, b.mul(where.x, row_step), f32)
         rows = [row * row_step for row in where.columns]
         return _add_blocks(panels, product.depth, where.place[-1], x, rows, totals)
 
-    def place_of(place: Place, _: Index, row: Index, vector: Index, count: int) -> Position:
-        return Position(out_shape, b.unflatten(row, out_shape[:-1]), b.mul(vector, lanes), count)
-
-    grid = TileGrid(
-        (),
-        1,
-        product.rows,
-        tiling,
-        product.vectors,
-        product.depth * SINGLE.bytes,
-        product.packed_bytes,
-        last_lanes=product.columns % lanes,
-    )
-    emit_tiles(ctx, grid, SINGLE_DOT, lanes, tile, place_of, sink)
+    emit_block_tiles(ctx, product, tiling, product.depth * SINGLE.bytes, tile, sink)
 
 
 def _add_blocks(
@@ -112,12 +92,12 @@ def _add_blocks(
     panel: Index,
     x: SSAValue,
     rows: Sequence[int],
-    totals: Sequence[SSAValue],
-) -> Sequence[SSAValue]:
+    totals: Sums,
+) -> Sums:
     """The totals of a tile, row by row, with the products of all blocks added."""
     b, size, vectors = panels.b, panels.size, len(totals) // len(rows)
 
-    def block(i: Index, before: Sequence[SSAValue], length: int = size) -> Sequence[SSAValue]:
+    def block(i: Index, before: Sums, length: int) -> Sums:
         scales = panels.scales_of(panel, i, vectors)
         zeros = panels.zeros_of(panel, i, vectors)
         near, words = b.address(x, b.mul(i, size), f32), panels.block(panel, i)
@@ -127,9 +107,7 @@ def _add_blocks(
             for j, (total, done) in enumerate(zip(sums, before, strict=True))
         ]
 
-    whole, rest = divmod(depth, size)
-    totals = b.fold(0, whole, 1, totals, block)
-    return block(whole, totals, rest) if rest else totals
+    return each_block(panels, depth, totals, block)
 
 
 def _block_sums(
@@ -139,42 +117,31 @@ def _block_sums(
     rows: Sequence[int],
     zeros: Sequence[Below],
     length: int,
-) -> Sequence[SSAValue]:
+) -> Sums:
     """The sums of a block of `length` numbers, row by row."""
     b, group = panels.b, panels.group
     lanes, vectors = panels.lanes, len(zeros)
 
-    def step(
-        x: SSAValue, words: SSAValue, number: int, count: int, sums: Sequence[SSAValue]
-    ) -> Sequence[SSAValue]:
+    def word(first: Index, number: int, sums: Sums, count: int = group) -> Sums:
+        near = b.address(x, b.mul(first, group), f32)
+        far = b.address(words, b.mul(first, panels.step_bytes), i8)
         result = list(sums)
-        for line in range(vectors):
-            place = number * panels.step_bytes + line * lanes * WORD_BYTES
-            b.prefetch(b.address(words, place + STREAM_AHEAD_BYTES, i8))
-        columns = panels.columns(words, number, count, zeros)
+        for v in range(vectors):
+            place = number * panels.step_bytes + v * lanes * WORD_BYTES
+            b.prefetch(b.address(far, place + STREAM_AHEAD_BYTES, i8))
+        columns = panels.columns(far, number, count, zeros)
         for k in range(count):
             for r, row in enumerate(rows):
-                factor = b.splat(b.load(x, row + number * group + k, SINGLE, 1), lanes)
+                factor = b.splat(b.load(near, row + number * group + k, SINGLE, 1), lanes)
                 for v in range(vectors):
                     place = r * vectors + v
                     result[place] = multiply_add(b, columns[v][k], factor, result[place], SINGLE)
         return result
 
     whole, rest = divmod(length, group)
-    unrolled = max(1, min(whole, UNROLLED_STEPS))
-
-    def steps(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        near = b.address(x, b.mul(i, unrolled * group), f32)
-        far = b.address(words, b.mul(i, unrolled * panels.step_bytes), i8)
-        for number in range(unrolled):
-            sums = step(near, far, number, group, sums)
-        return sums
-
-    sums: Sequence[SSAValue] = [b.constant(f32, 0, lanes)] * (len(rows) * vectors)
-    sums = b.fold(0, whole // unrolled, 1, sums, steps)
-    for number in range(whole - whole % unrolled, whole):
-        sums = step(x, words, number, group, sums)
-    return step(x, words, whole, rest, sums) if rest else sums
+    sums: Sums = [b.constant(f32, 0, lanes)] * (len(rows) * vectors)
+    sums = each_word(panels, whole, sums, word)
+    return word(0, whole, sums, rest) if rest else sums
 
 
 STREAMED = Implementation(

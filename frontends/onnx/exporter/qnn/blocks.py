@@ -69,8 +69,7 @@ def _rounded(graph: OutputGraph, op: QnnDenseBlocksOp) -> Tensor:
     is_small, zero, largest = graph.node("Less", peak, number(LEAST_PEAK)), number(0), number(127)
     inverse = graph.node("Where", is_small, zero, graph.node("Div", largest, peak))
     scale = graph.node("Where", is_small, zero, graph.node("Div", peak, largest))
-    exact = graph.node("Round", graph.node("Mul", parted, inverse))
-    whole = graph.node("Where", graph.node("IsNaN", exact), zero, exact)
+    whole = graph.node("Round", graph.node("Mul", parted, inverse))
     result = graph.reshape(graph.node("Mul", whole, scale), (*outer, count * size))
     return graph.slice(result, [0], [length], [len(outer)]) if gap else result
 

@@ -4,7 +4,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.qnn.blocks import LONGEST_BLOCK, WIDTHS, QnnDenseBlocksOp
+from xrelay.dialects.qnn.blocks import WIDTHS, QnnDenseBlocksOp
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast
@@ -13,8 +13,8 @@ from xrelay.frontends.onnx.importer.qnn.conversion import finite_scales
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.qnn.blocks import unpacked
 
-LEVELS = range(5)
-"""Of accuracy: none is asked for, f32, f16, bf16 and 8 bits."""
+EIGHT_BITS = 4
+"""The last level of accuracy; those before are none that is asked for, f32, f16 and bf16."""
 
 
 def matmul_of_bits(node: Node) -> SSAValue:
@@ -24,8 +24,8 @@ def matmul_of_bits(node: Node) -> SSAValue:
     8 bits (4) they are rounded to that, as in onnxruntime, where the zero points are whole numbers; else they stay f32.
     """
     level = node.integer("accuracy_level", 0)
-    if level not in LEVELS:
-        raise OnnxImportError(f"'accuracy_level' is {level}, expected 0 to {LEVELS[-1]}")
+    if not 0 <= level <= EIGHT_BITS:
+        raise OnnxImportError(f"'accuracy_level' is {level}, expected 0 to {EIGHT_BITS}")
     if node.integer("weight_prepacked", 0):
         raise UnsupportedNode(
             "'weight_prepacked' is set: the weights lie as one GPU's code reads them"
@@ -52,19 +52,17 @@ def matmul_of_bits(node: Node) -> SSAValue:
     dtype = node.element_type(data)
     # The last block is stored whole.
     weight = np.ascontiguousarray(packed.reshape(rows, -1)[:, :row_bytes])
-    zero_points = _zero_points(node, rows, blocks, bits)
-    is_rounded = level == LEVELS[-1] and zero_points.dtype == np.uint8 and size <= LONGEST_BLOCK
-    product = node.emit(
-        QnnDenseBlocksOp(
-            cast(node, data, f32),
-            node.constant(weight),
-            node.constant(scales.reshape(rows, blocks)),
-            node.constant(zero_points),
-            block_size=size,
-            bits=bits,
-            data_bits=8 if is_rounded else 32,
-        )
+    op = QnnDenseBlocksOp(
+        cast(node, data, f32),
+        node.constant(weight),
+        node.constant(scales.reshape(rows, blocks)),
+        node.constant(_zero_points(node, rows, blocks, bits)),
+        block_size=size,
+        bits=bits,
     )
+    if level == EIGHT_BITS:
+        op.round_data()
+    product = node.emit(op)
     if node.has_input(5):
         product = node.emit(AddOp(product, cast(node, node.input(5), f32)))
     return cast(node, product, dtype)

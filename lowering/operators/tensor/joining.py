@@ -1,5 +1,10 @@
 """
-Kernel code of operators that join or cut many tensors: one nest of loops over a table of addresses.
+Kernel code of operators that join or cut tensors.
+
+Fields that are joined along the last axis are computed one after the other, each in vectors: on demand every element of a
+vector of the result would look for its field by itself.
+
+Many fields, along any axis, have one nest of loops over a table of addresses:
 
     field 0 │ address ──► ▒▒▒▒            ┌──────┬────────┬───
     field 1 │ address ──► ▓▓▓▓▓▓    ──►   │ ▒▒▒▒ │ ▓▓▓▓▓▓ │ …     a row of the joined tensor
@@ -22,11 +27,11 @@ from xrelay.dialects.shapes import leaf_count
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StackOp
 from xrelay.lowering.emit.context import ENOUGH_TASKS, KernelContext
 from xrelay.lowering.emit.elements import INDEX
-from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.emit.evaluate import Buffer, Leaf, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
-from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.operators.tensor.transform import field_shapes, fields_of
 
 MANY_FIELDS = 64
@@ -52,6 +57,42 @@ def has_many_fields(op: Operation) -> bool:
             return leaf_count(op.result.type) > MANY_FIELDS
         case _:
             return False
+
+
+def joins_rows(op: Operation) -> bool:
+    """Whether an operator joins tensors along the last axis."""
+    return isinstance(op, ConcatenateOp) and op.normalized_axis == len(shape_of(op.result)) - 1
+
+
+def _join_rows(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, ConcatenateOp)
+    b, shape, lanes = ctx.b, shape_of(op.result), ctx.target.lanes(element_of(op.result).bytes)
+    start: Index = 0
+    for leaf, field in zip(fields_of(ctx.ev, op.data), field_shapes(op.data), strict=True):
+
+        def vector(
+            outer: tuple[Index, ...],
+            place: Index,
+            count: int,
+            leaf: Leaf = leaf,
+            field: tuple[int, ...] = field,
+            start: Index = start,
+        ) -> None:
+            value = ctx.ev.get(leaf, Position(field, outer, place, count))
+            sink(Position(shape, outer, b.add(start, place), count), value)
+
+        ctx.vector_tasks(field[:-1], field[-1], lanes, vector)
+        start = b.add(start, field[-1])
+
+
+def _rows_refusal(site: Site) -> str | None:
+    if has_many_fields(site.op):
+        return f"more than {MANY_FIELDS} tensors"
+    return unless(joins_rows(site.op), "tensors that are joined along another axis than the last")
+
+
+def _table_refusal(site: Site) -> str | None:
+    return unless(has_many_fields(site.op), f"{MANY_FIELDS} tensors or fewer")
 
 
 def _join(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -159,7 +200,10 @@ def _table(ctx: KernelContext, values: Sequence[Index]) -> Column:
 
 
 STRATEGIES: dict[type[Operation], Strategy] = {
-    ConcatenateOp: (Implementation("table", _join),),
+    ConcatenateOp: (
+        Implementation("table", _join, refusal=_table_refusal),
+        Implementation("rows", _join_rows, refusal=_rows_refusal),
+    ),
     StackOp: (Implementation("table", _join),),
     SplitOp: (Implementation("table", _cut),),
 }
