@@ -49,7 +49,13 @@ from xrelay.lowering.operators.core.values import source_leaves
 from xrelay.lowering.operators.nn.norm import channel_shape
 from xrelay.lowering.operators.tensor.joining import has_many_fields
 from xrelay.lowering.operators.tensor.reshape import reshaped_position
-from xrelay.lowering.program.anchors import BROADCASTING, reshaped, without_last_reshapes
+from xrelay.lowering.program.anchors import (
+    BROADCASTING,
+    ELEMENTWISE,
+    can_be_anchor,
+    reshaped,
+    without_last_reshapes,
+)
 from xrelay.lowering.program.elements import with_elements
 from xrelay.lowering.program.operations import PASSING_ON
 from xrelay.lowering.program.options import KernelOptions
@@ -212,7 +218,7 @@ def _emit_group(
     for buffer in ctx.results:
         clear_halo(ctx, buffer)
     anchor = next((choice.op for choice in choices if choice.is_anchor), None)
-    repeated = _often_wanted(group, chosen.keys())
+    repeated = _often_wanted(group, chosen.keys()) | _scattered(ctx, group, chosen.keys())
     for op in group.ops:
         if op is not anchor and op in chosen:
             buffers = _result_buffers(ctx, op, group)
@@ -228,7 +234,7 @@ def _emit_group(
         for leaf in leaves_of(op.results[0]):
             if leaf in repeated:
                 kept = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
-                _emit_on_demand(ctx, group, {leaf: kept})
+                _emit_on_demand(ctx, _up_to(ctx, group, leaf), {leaf: kept})
                 ctx.barrier()
                 ctx.ev.buffers[leaf] = kept
     if anchor is None:
@@ -333,6 +339,33 @@ def _often_wanted(group: Group, complex_ops: AbstractSet[Operation]) -> set[Leaf
     return often
 
 
+def _scattered(ctx: KernelContext, group: Group, complex_ops: AbstractSet[Operation]) -> set[Leaf]:
+    """
+    Tensors of which much is computed, and which are then read by operators that do not keep neighbours together: one element at a
+    time, maybe again and again. In memory, they are computed in vectors, and once.
+    """
+    found: set[Leaf] = set()
+    read_apart: set[SSAValue] = set()
+    for op in reversed(group.ops):
+        apart = any(result in read_apart for result in op.results) and op not in complex_ops
+        if apart and isinstance(op, ELEMENTWISE) and not _is_light(ctx, op):
+            found.update(leaves_of(op.results[0]))
+        elif apart or (op not in complex_ops and breaks_rows(op)):
+            read_apart.update(op.operands)
+    return found
+
+
+def _up_to(ctx: KernelContext, group: Group, leaf: Leaf) -> Group:
+    """The operators of a group that a tensor is computed with on demand."""
+    needed: set[SSAValue] = {leaf[0]}
+    ops: list[Operation] = []
+    for op in reversed(group.ops):
+        if not needed.isdisjoint(op.results):
+            ops.append(op)
+            needed.update(each for each in op.operands if (each, 0) not in ctx.ev.buffers)
+    return replace(group, ops=tuple(ops[::-1]), result=leaf[0])
+
+
 def _emit_on_demand(
     ctx: KernelContext, group: Group, results: dict[Leaf, Buffer], rest: Rest | None = None
 ) -> None:
@@ -373,9 +406,14 @@ def _dense_span(ctx: KernelContext, result: Buffer) -> int:
 
 
 def _lanes(ctx: KernelContext, group: Group) -> int:
-    """As many lanes as fit for the widest elements; one where vectors would be put together."""
+    """
+    As many lanes as fit for the widest elements; one where vectors would be put together, unless much is computed of these.
+    """
     on_demand = [op for op in group.ops if (op.results[0], 0) not in ctx.ev.buffers]
-    if any(map(breaks_rows, on_demand)):
+    if any(map(breaks_rows, on_demand)) and not any(
+        isinstance(op, ELEMENTWISE) and not _is_light(ctx, op) and can_be_anchor(op, group)
+        for op in on_demand
+    ):
         return 1
     leaves = leaves_of(*group.values)
     return ctx.target.lanes(max(leaf_element(leaf).bytes for leaf in leaves))

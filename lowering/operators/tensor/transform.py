@@ -6,7 +6,7 @@ from functools import partial
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects.lengths import certainly
+from xrelay.dialects.lengths import certainly, is_open
 from xrelay.dialects.shapes import leaf_count, leaf_types, normalize_axis
 from xrelay.dialects.tensor import transform
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -23,6 +23,7 @@ from xrelay.lowering.emit.evaluate import (
 )
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, Position, at
+from xrelay.lowering.emit.target import AVX512
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.core.values import source_leaves
 
@@ -53,8 +54,19 @@ def _tile(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
         own = coords[len(coords) - len(shape) :]
         return [ev.b.mod(coord, dim) for coord, dim in zip(own, shape, strict=True)]
 
-    whole = not shape or shape[-1] == position.shape[-1]
-    return (yield from ev.mapped((op.operands[0], 0), position, source, contiguous=whole))
+    return (
+        yield from ev.mapped(
+            (op.operands[0], 0), position, source, contiguous=_lies_in_tile(ev.b, shape, position)
+        )
+    )
+
+
+def _lies_in_tile(b: KernelBuilder, shape: tuple[int, ...], position: Position) -> bool:
+    """Whether neighbours are elements of one tile of a shape: rows are not repeated, or begin and end with vectors."""
+    if not shape or shape[-1] == position.shape[-1]:
+        return True
+    lanes, width = position.lanes, shape[-1]
+    return not is_open(width) and width % lanes == b.divisor(position.inner) % lanes == 0
 
 
 def _repeat(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -202,7 +214,10 @@ def breaks_rows(op: Operation) -> bool:
             return normalize_axis(op.axis.value.data, rank) == last
         case transform.TileOp():
             shape = shape_of(op.data)
-            return bool(shape) and shape[-1] != leaf_shape((op.result, 0))[-1]
+            if not shape or shape[-1] == leaf_shape((op.result, 0))[-1]:
+                return False
+            widest = AVX512.lanes(element_of(op.data).bytes)
+            return is_open(shape[-1]) or shape[-1] % widest != 0
         case transform.StridedSliceOp():
             return rank > 0 and op.slices[-1].step != 1
         case transform.ConcatenateOp() | transform.StackOp():
