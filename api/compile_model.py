@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
+from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.deep import with_room
@@ -248,6 +249,10 @@ def compile_model(
     return whole(model, shapes, is_stage=False)
 
 
+PLACEMENTS = ("priority", "measured")
+"""What `placement` may be beside the file of a plan."""
+
+
 def _compile_regions(
     backends: Sequence[str | Backend], placement: str | Path, *, cache: bool, fallback: bool
 ) -> Callable[..., PartitionedModel] | None:
@@ -265,8 +270,13 @@ def _compile_regions(
         return partial(compile_partitioned, backends=backends, cache=cache, fallback=fallback)
     if placement != "measured":
         placement = path_argument("placement", placement, OptionError)
+        hint = did_you_mean(str(placement), PLACEMENTS)
+        if hint and not placement.exists():
+            raise OptionError(
+                f"placement is '{placement}', expected one of {', '.join(PLACEMENTS)}, or the file of a plan{hint}"
+            )
     if not partly:
-        raise OptionError(f"placement is {placement!r}, which needs backends, found none")
+        raise OptionError(f"placement is '{placement}', which needs backends, found none")
     from xrelay.placing import compile_placed
 
     return partial(

@@ -12,6 +12,7 @@ from xrelay.compiler import compile_code, lower, read_model, relay_passes, run_p
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.options import CompileOptions
+from xrelay.precision import FULL
 from xrelay.program_weights import require_weights
 from xrelay.runtime.signature import UnknownDimensions
 from xrelay.staged import require_known_sizes
@@ -56,6 +57,12 @@ def compile_file(args: argparse.Namespace) -> int:
         raise CommandFailed(
             f"--emit-after is '{args.emit_after}', expected {', '.join(stages)}"
             f"{did_you_mean(args.emit_after, stages)}",
+            BAD_INPUT,
+        )
+    if output.suffix == ".onnx" and args.precision != FULL and args.emit_after in (None, "import"):
+        raise CommandFailed(
+            f"--precision {args.precision} changes an output that ends with .onnx only with --emit-after and a stage that "
+            "rounds, or a later one",
             BAD_INPUT,
         )
     arguments.require_writable(args.output)

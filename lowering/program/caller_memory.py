@@ -28,6 +28,7 @@ from xrelay.lowering.emit.evaluate import Leaf, leaf_shape
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import group_of
 from xrelay.lowering.operators.core.values import source_leaf, source_leaves
+from xrelay.lowering.operators.tensor.joining import ROWS
 from xrelay.lowering.program.kernel import Rest
 from xrelay.lowering.program.operations import PASSING_ON, calls_kernel, program_ops
 from xrelay.lowering.program.selection import Choices
@@ -167,7 +168,8 @@ def _rest(leaf: Leaf, source: Leaf, growth: Growth, choices: Choices, *, is_stri
     value, number = source_leaf((group.result, leaf[1]))
     chosen = choices.get(op, ())
     if not isinstance(value.owner, ConcatenateOp) or any(
-        choice.is_anchor or choice.op is value.owner for choice in chosen
+        (choice.is_anchor or choice.op is value.owner) and choice.implementation is not ROWS
+        for choice in chosen
     ):
         raise refusal
     assert number == 0

@@ -130,7 +130,7 @@ def test_rounded_data_are_those_of_the_interpreter(target: str, bits: int) -> No
 @pytest.mark.parametrize("constant", [True, False])
 def test_scales_whose_product_f32_does_not_hold(constant: bool) -> None:
     """Sums of blocks are multiplied by one after the other: by the packed code, and by that of weights that are not known."""
-    for peak, step in ((2e-36, 3e-6), (1e30, 1e12)):
+    for peak, step in ((2e-36, 3e-6), (1e30, 1e12), (1e37, 1 / 256)):
         g = Graph()
         data = np.zeros((2, 32), np.float32)
         data[0, ::16], data[1, 1], data[1, 17] = peak, peak, -peak
@@ -145,7 +145,9 @@ def test_scales_whose_product_f32_does_not_hold(constant: bool) -> None:
         names = [f"input{i}" for i in range(len(g.inputs))]
         found = xrelay.compile(module, cache=False).run(dict(zip(names, g.inputs, strict=True)))
         (result,) = found.values()
-        np.testing.assert_allclose(result, expected, rtol=1e-6)
+        # Sums of integers are exact.
+        rounding = 1e-6 * expected[np.isfinite(expected)].max(initial=0)
+        np.testing.assert_allclose(result, expected, rtol=1e-6, atol=rounding)
         assert (result[0, 1:] == 0).all() and result[0, 0] > 0
 
 

@@ -82,8 +82,8 @@ def test_all_implementations_are_drawn() -> None:
     assert set(names(Conv2DOp)) - set(WITH_TILES) == set(CONVOLUTIONS)
     several = {op for op, strategy in STRATEGIES.items() if len(strategy) > 1}
     elsewhere = {op for op in several if op not in COVERED}
-    # Changes of layout move elements only: tests/execution/test_kernels.py has their cases.
-    assert {op.name for op in elsewhere} == {"relay.layout_transform"}
+    # They move elements only: test_kernels.py and test_moved_elements.py have their cases.
+    assert {op.name for op in elsewhere} == {"relay.layout_transform", "relay.concatenate"}
 
 
 @pytest.mark.in_turn

@@ -139,8 +139,8 @@ def _rounded_total(ctx: KernelContext, product: BlocksProduct) -> Total:
             (total,) = b.fold(low, high, 1, [multiply(b, start, zero_point, WORD)], step)
             scale = b.load(rounded.scales.pointer, rounded.scales.offset(b, place), SINGLE, 1)
             step_size = ev.run(_parameter(ev, op.weight_scale, column, i, SINGLE))
-            real = multiply(b, convert(b, total, WORD, SINGLE), scale, SINGLE)
-            return [multiply_add(b, real, step_size, totals[0], SINGLE)]
+            real = multiply(b, convert(b, total, WORD, SINGLE), step_size, SINGLE)
+            return [multiply_add(b, real, scale, totals[0], SINGLE)]
 
         return b.fold(0, product.blocks, 1, [b.constant(f32, 0)], block)[0]
 

@@ -9,7 +9,7 @@ integers.
             sums = -(sum of the numbers of a row) * zero point
             for every word of the block:
                 sums += numbers of the data * numbers of the word, by dot products
-            totals += sums * scale of the data * scale of the matrix
+            totals += sums * scale of the matrix * scale of the data
         hand the totals to the sink
 """
 
@@ -130,9 +130,9 @@ class _TileOfRows:
             scale = self._in_all_lanes(self.data.scales, row, i)
             for v in range(vectors):
                 place = r * vectors + v
-                # The scales alone may have a product that f32 does not hold.
-                real = multiply(b, convert(b, sums[place], WORD, SINGLE), scale, SINGLE)
-                result.append(multiply_add(b, real, scales[v], totals[place], SINGLE))
+                # The scales alone, or large data and a sum, may have a product that f32 does not hold.
+                real = multiply(b, convert(b, sums[place], WORD, SINGLE), scales[v], SINGLE)
+                result.append(multiply_add(b, real, scale, totals[place], SINGLE))
         return result
 
     def _in_all_lanes(self, buffer: Buffer, row: int, block: Index) -> SSAValue:

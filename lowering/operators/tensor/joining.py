@@ -68,7 +68,11 @@ def _join_rows(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, ConcatenateOp)
     b, shape, lanes = ctx.b, shape_of(op.result), ctx.target.lanes(element_of(op.result).bytes)
     start: Index = 0
-    for leaf, field in zip(fields_of(ctx.ev, op.data), field_shapes(op.data), strict=True):
+    fields = zip(fields_of(ctx.ev, op.data), field_shapes(op.data), strict=True)
+    for number, (leaf, field) in enumerate(fields):
+        if number == 0 and ctx.is_begun:
+            start = field[-1]
+            continue
 
         def vector(
             outer: tuple[Index, ...],
@@ -199,10 +203,13 @@ def _table(ctx: KernelContext, values: Sequence[Index]) -> Column:
     return lambda i: ctx.b.load(memory.pointer, i, INDEX, 1)
 
 
+ROWS = Implementation("rows", _join_rows, refusal=_rows_refusal)
+"""It leaves out the first tensor where that is in its place already."""
+
 STRATEGIES: dict[type[Operation], Strategy] = {
     ConcatenateOp: (
         Implementation("table", _join, refusal=_table_refusal),
-        Implementation("rows", _join_rows, refusal=_rows_refusal),
+        ROWS,
     ),
     StackOp: (Implementation("table", _join),),
     SplitOp: (Implementation("table", _cut),),

@@ -390,6 +390,10 @@ def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         xrelay.compile(program(NET), placement="measured")
     with pytest.raises(DiagnosticException, match="cannot read .*missing.json"):
         xrelay.compile(program(NET), backends=["numpy"], placement=tmp_path / "missing.json")
+    with pytest.raises(OptionError, match="'measure', expected one of .*; did you mean 'measured'"):
+        xrelay.compile(program(NET), backends=["numpy"], placement="measure")
+    with pytest.raises(OptionError, match="placement is 'plan.json', which needs backends"):
+        xrelay.compile(program(NET), placement="plan.json")
     path = str(model_file(tmp_path))
     for arguments, message in (
         (["place", path, "--backend", "numpi"], "there is no backend 'numpi'"),

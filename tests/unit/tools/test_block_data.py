@@ -69,3 +69,15 @@ def test_types_say_what_is_rounded(cmd: Command, decoder: Path, tmp_path: Path) 
     rounded = ["data are rounded to 8 bits in blocks"]
     assert reasons("int8") == rounded
     assert reasons("f32") == (rounded if decoder.stem == "level4" else ["as the model states it"])
+
+
+def test_exported_models_keep_their_types_unless_asked(
+    cmd: Command, decoder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "exported.onnx"
+    words = ("compile", decoder, "-o", path, "--precision", "int8")
+    cmd(*words).refused("changes an output that ends with .onnx only with --emit-after")
+    assert not path.exists()
+    assert cmd(*words, "--emit-after", "round-block-data").code == 0
+    operators = [node.op_type for node in onnx.load(path).graph.node]
+    assert operators.count("Round") == PRODUCTS

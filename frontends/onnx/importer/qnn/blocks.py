@@ -32,6 +32,9 @@ def matmul_of_bits(node: Node) -> SSAValue:
         )
     rows, depth = node.integer("N"), node.integer("K")
     bits, size = node.integer("bits", 4), node.integer("block_size")
+    for what, number in (("N", rows), ("K", depth)):
+        if number < 0:
+            raise OnnxImportError(f"'{what}' is {number}, expected a number that is not negative")
     if bits not in WIDTHS:
         raise UnsupportedNode(f"'bits' is {bits}, expected 2, 4 or 8")
     if size < 16 or size & (size - 1):
