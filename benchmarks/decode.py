@@ -130,11 +130,8 @@ def table_of(
 ) -> Table:
     """A line for each case and number of threads."""
     table = Table("case", "threads", title="least milliseconds")
-    engines = [
-        engine
-        for engine in DECODERS
-        if engine in {each for least in found.values() for _, each in least}
-    ]
+    measured = {engine for least in found.values() for _, engine in least}
+    engines = [engine for engine in DECODERS if engine in measured]
     titles = (ENGINES[engine].title for engine in engines)
     for column in (*titles, "ratio", "GB/s", "of memory"):
         table.add_column(column, justify="right")
