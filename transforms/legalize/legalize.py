@@ -7,6 +7,7 @@ generator, is about operators without kernels; `TARGETS` takes those of others.
     relay.nn.nll_loss %p, %t, %w             gather_nd and take by the classes, where, sum
     relay.nn.contrib_dense_pack %x, %w       transpose and reshape of the weight, relay.nn.dense
     relay.nn.upsampling, bicubic             relay.image.resize2d
+    relay.einsum of several tensors          matrix products, relay.multiply
     relay.nn.conv1d_transpose, …3d_…         relay.nn.conv2d_transpose, dilate and relay.nn.conv3d
     relay.nn.contrib_*_winograd_* …          products with the matrices of Winograd's algorithm
     relay.nn.bitserial_conv2d, …_dense       the bits as integers, relay.nn.conv2d, relay.nn.dense
@@ -42,6 +43,7 @@ from xrelay.dialects.nn.norm import L2NormalizeOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
 from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import DivideOp, EqualOp, MultiplyOp
+from xrelay.dialects.tensor.einsum import EinsumOp
 from xrelay.dialects.tensor.indexing import GatherNDOp, TakeOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -50,6 +52,7 @@ from xrelay.dialects.tensor.unary import LogOp, NegativeOp
 from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
 from xrelay.transforms.rules.l2_normalization import l2_normalized
 from xrelay.transforms.rules.legalize.bits import BITS_RULES
+from xrelay.transforms.rules.legalize.einsum import einsum
 from xrelay.transforms.rules.legalize.tables import TargetTables, of_static_shapes
 from xrelay.transforms.rules.legalize.transposed import TRANSPOSED_RULES
 from xrelay.transforms.rules.legalize.winograd import WINOGRAD_RULES
@@ -121,7 +124,7 @@ RULES: dict[type[Operation], Rule] = {
     **BITS_RULES,
 }
 """What replaces each operator that has no kernels."""
-PARTIAL_RULES: dict[type[Operation], Rule] = {UpsamplingOp: _upsampling}
+PARTIAL_RULES: dict[type[Operation], Rule] = {EinsumOp: einsum, UpsamplingOp: _upsampling}
 """What replaces some uses of operators that have kernels for the others."""
 
 

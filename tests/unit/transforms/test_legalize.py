@@ -5,6 +5,7 @@ import pytest
 from cases import dyn as dyn_cases
 from cases import nn as nn_cases
 from cases import qnn as qnn_cases
+from cases import sum as sum_cases
 from graphs import LEGALIZATION, Graph
 from guards.passes import results_of
 from xdsl.context import Context
@@ -31,7 +32,8 @@ def test_results_stay():
     """Of the cases of operators that kernels are tested with, after each pass; some dtypes stand for others."""
     replaced: set[str] = set()
     problems: list[str] = []
-    cases = {**nn_cases.TABLE.cases, **qnn_cases.TABLE.cases, **dyn_cases.TABLE.cases}
+    tables = (nn_cases.TABLE, qnn_cases.TABLE, dyn_cases.TABLE, sum_cases.SUMS)
+    cases = {name: build for table in tables for name, build in table.cases.items()}
     for name, build in cases.items():
         if name.endswith(("-float64", "-int16", "-int64", "-uint16", "-uint32", "-uint64")):
             continue

@@ -27,7 +27,8 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.device import OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.transforms.rules.rewriting import Emitter, Rule, apply_rule, has_static_type
+from xrelay.dialects.shapes import is_tensor_type, types_within
+from xrelay.transforms.rules.rewriting import Emitter, Rule, apply_rule
 
 LegalTable: TypeAlias = Mapping[type[Operation], Rule]
 
@@ -97,7 +98,9 @@ def of_static_shapes(rule: Rule) -> Rule:
     """A rule that keeps operators on tensors, or tuples, with unknown dimensions."""
 
     def checked(op: Operation, emit: Emitter) -> SSAValue | None:
-        static = all(has_static_type(value) for value in (*op.operands, *op.results))
+        values = (*op.operands, *op.results)
+        types = (each for value in values for each in types_within(value.type))
+        static = all(is_tensor_type(each) and each.has_static_shape() for each in types)
         return rule(op, emit) if static else None
 
     return checked
