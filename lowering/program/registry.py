@@ -54,6 +54,7 @@ from xrelay.lowering.operators.qnn import simulate as quantize
 from xrelay.lowering.operators.sparse import coordinates as sparse_coordinates
 from xrelay.lowering.operators.sparse import products as sparse
 from xrelay.lowering.operators.tensor import (
+    arg_reduce,
     binary,
     bits,
     creation,
@@ -117,6 +118,7 @@ def breaks_rows(op: Operation) -> bool:
 
 STRATEGIES: dict[type[Operation], Strategy] = {
     **reduction.STRATEGIES,
+    **arg_reduce.STRATEGIES,
     **conv.STRATEGIES,
     **dense.STRATEGIES,
     **pool.STRATEGIES,

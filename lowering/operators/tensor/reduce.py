@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 
-from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import larger
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp, GlobalPool2DOp
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import INDEX, Element, element, wide
+from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.index import Index, lanes_of
 from xrelay.lowering.emit.position import Position, at
@@ -190,51 +189,6 @@ def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
     return (Implementation("loops", emit),)
 
 
-def _reduce_to_index(ctx: KernelContext, op: Operation, sink: Sink, *, largest: bool) -> None:
-    assert isinstance(op, reduction.ArgReductionOp)
-    b, axes = ctx.b, op.reduced_axes
-    shape, out_shape = shape_of(op.data), shape_of(op.result)
-    source, last_wins = element_of(op.data), bool(op.select_last_index.value.data)
-    kind = wide(source)
-    kept = [axis for axis in range(len(shape)) if axis not in axes]
-    extents = [shape[axis] for axis in axes]
-
-    def better(new: SSAValue, old: SSAValue) -> SSAValue:
-        """Whether a later element replaces the best one so far."""
-        lesser, greater = (old, new) if largest else (new, old)
-        if not kind.is_float:
-            sign = "s" if kind.signed else "u"
-            return b.compare_integers(lesser, sign + ("le" if last_wins else "lt"), greater)
-        wins = b.compare_floats(lesser, "ole" if last_wins else "olt", greater)
-        new_is_nan, old_is_nan = b.is_nan(new), b.is_nan(old)
-        if last_wins:
-            return b.either(new_is_nan, wins)
-        return b.either(b.both(new_is_nan, b.negate(old_is_nan)), wins)
-
-    def one(coords: tuple[Index, ...]) -> None:
-        def element_at(indices: Sequence[Index]) -> SSAValue:
-            own = dict(zip([*kept, *axes], [*coords, *indices], strict=True))
-            value = ctx.ev.get((op.data, 0), at(shape, [own[d] for d in range(len(shape))]))
-            return convert(b, value, source, kind)
-
-        def step(indices: tuple[Index, ...], best: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            value = element_at(indices)
-            # The first element is compared with itself, which changes nothing.
-            wins = better(value, best[0])
-            number = b.index(b.flatten(indices, extents))
-            return [b.select(wins, value, best[0]), b.select(wins, number, best[1])]
-
-        first = element_at([0] * len(axes))
-        best = b.fold_nest(extents, [first, b.index(0)], step)
-        index = convert(b, best[1], INDEX, element(i32))
-        if len(out_shape) == len(shape):
-            own = dict(zip(kept, coords, strict=True))
-            coords = tuple(own.get(axis, 0) for axis in range(len(shape)))
-        sink(at(out_shape, coords), index)
-
-    ctx.tasks([shape[axis] for axis in kept], one)
-
-
 def _variance(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, reduction.VarianceOp)
     b, source = ctx.b, element_of(op.data)
@@ -259,8 +213,6 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     reduction.VarianceOp: (Implementation("loops", _variance),),
     reduction.AllOp: _emit(ALL),
     reduction.AnyOp: _emit(ANY),
-    reduction.ArgmaxOp: (Implementation("loops", partial(_reduce_to_index, largest=True)),),
-    reduction.ArgminOp: (Implementation("loops", partial(_reduce_to_index, largest=False)),),
     GlobalAvgPool2DOp: _emit_global(SUM, mean=True),
     GlobalMaxPool2DOp: _emit_global(MAXIMUM),
 }

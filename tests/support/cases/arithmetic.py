@@ -5,6 +5,7 @@ from itertools import chain, combinations, product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from graphs import BITS, Graph
 from xdsl.dialects.builtin import f16, f32
 
@@ -293,6 +294,19 @@ def arg_reductions(g: Graph, dtype: str) -> None:
             g.show(reduction.ArgminOp(x, **option, select_last_index=bool(last)))
     if dtype in FLOATS:
         for pattern in ([np.nan, 1, np.nan], [1, np.nan], [-np.inf] * 3, [0.0, -0.0], [np.inf] * 2):
-            x = g.input(np.array(pattern, dtype))
-            for op, last in product((reduction.ArgmaxOp, reduction.ArgminOp), (False, True)):
-                g.show(op(x, select_last_index=last))
+            _show_arg_reductions(g, np.array(pattern, dtype), None)
+        return
+    # Integers that no other one is below, or above, in all lanes and behind the last vector.
+    info = np.iinfo(dtype) if dtype != "bool" else np.iinfo("uint8")
+    for length in (1, 17, 70, 130):
+        least, most = (np.full((2, length), end).astype(dtype) for end in (info.min, info.max))
+        mixed = np.where(g.rng.random((2, length)) < 0.1, most, least)
+        for x in (least, most, mixed, mixed.T.copy()):
+            _show_arg_reductions(g, x, [1])
+        _show_arg_reductions(g, mixed, None)
+
+
+def _show_arg_reductions(g: Graph, x: npt.NDArray[Any], axis: list[int] | None) -> None:
+    value = g.input(x)
+    for op, last in product((reduction.ArgmaxOp, reduction.ArgminOp), (False, True)):
+        g.show(op(value, axis, select_last_index=last))
