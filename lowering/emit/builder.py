@@ -355,7 +355,7 @@ class KernelBuilder(IndexBuilder):
         unordered = self.either(self.is_nan(lhs), self.is_nan(rhs))
         if predicate == "uno":
             return unordered
-        keys = self.order_key(lhs), self.order_key(rhs)
+        keys = self._order_key(lhs), self._order_key(rhs)
         relation = {"oeq": "eq", "une": "ne", "olt": "slt", "ole": "sle"}[predicate]
         compared = self.compare_integers(keys[0], relation, keys[1])
         if predicate == "une":
@@ -368,8 +368,7 @@ class KernelBuilder(IndexBuilder):
         integer = IntegerType(8 * type_.size)
         return self.bitcast(value, with_lanes(integer, lanes)), integer, lanes
 
-    def order_key(self, value: SSAValue) -> SSAValue:
-        """Signed integers with the order of floats that are no NaN; -0 and 0 have the same one."""
+    def _order_key(self, value: SSAValue) -> SSAValue:
         zero = self.constant(scalar_type(value), 0.0, lanes_of(value))
         bits, integer, lanes = self._bits(self.insert(arith.AddfOp(value, zero)).result)
         width = integer.width.data

@@ -66,6 +66,7 @@ from xrelay.lowering.operators.tensor import (
     random,
     reorder,
     reshape,
+    scan,
     sort,
     stft,
     transcendental,
@@ -143,6 +144,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **reorder.STRATEGIES,
     **indexing.STRATEGIES,
     **sort.STRATEGIES,
+    **scan.STRATEGIES,
     **einsum.STRATEGIES,
     **stft.STRATEGIES,
 }

@@ -1,12 +1,7 @@
 """
 Kernel code of argmax and argmin: the places of extreme elements.
 
-Elements become integers that have their order, so that vectors compare them with one instruction, whatever the type:
-
-    argmax of f32    -inf … -0.0 = 0.0 … inf, NaN    0x807fffff … 0 … 0x7f800000, 0x7fffffff
-    argmin           the bits of those of numbers flipped
-
-Each lane keeps the best one that it has met and where that was.
+Elements become integers that have their order, which vectors compare with one instruction. Each lane keeps the best one that it has met and where that was.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,21 +10,24 @@ from functools import partial, reduce
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import INDEX, Element, element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.index import Index, lanes_of
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.reductions import ACCUMULATORS, MAXIMUM, MINIMUM, Reducer, across_lanes
-from xrelay.lowering.math.arithmetic import add, highest, lowest
+from xrelay.lowering.math.arithmetic import add, lowest
 from xrelay.lowering.math.convert import convert
+from xrelay.lowering.operators.tensor.argsort import key_element, order_key, precedes, score_key
+
+NUMBER = element(i32)
+"""Of results, and of elements where keys have 32 bits."""
 
 Best: TypeAlias = tuple[SSAValue, SSAValue]
 """The key of the best element so far, and its number among the reduced ones."""
@@ -60,9 +58,15 @@ class _ArgReduction:
         return [axis for axis in range(len(self.shape)) if axis not in self.axes]
 
     @property
-    def kind(self) -> Element:
-        """Of keys and of numbers."""
-        return element(i64 if element_of(self.op.data).bytes == 8 else i32)
+    def key(self) -> Element:
+        """What keys are, which have no fewer bits than numbers."""
+        key = key_element(element_of(self.op.data))
+        return key if key.bytes >= 4 else NUMBER
+
+    @property
+    def number(self) -> Element:
+        """What the numbers of elements are, of which vectors have as many as of keys."""
+        return INDEX if self.key.bytes == 8 else NUMBER
 
     @property
     def is_last(self) -> bool:
@@ -72,56 +76,46 @@ class _ArgReduction:
     @property
     def lanes(self) -> int:
         """Keys in a vector."""
-        return self.ctx.target.lanes(self.kind.bytes)
+        return self.ctx.target.lanes(self.key.bytes)
 
     def key_at(self, position: Position) -> SSAValue:
-        """Elements of the operand as signed integers of which the best one is the largest."""
-        b, kind, source = self.ctx.b, self.kind, element_of(self.op.data)
-        value = convert(b, self.ctx.ev.get((self.op.data, 0), position), source, wide(source))
-        lanes = lanes_of(value)
-        if not source.is_float:
-            key = value if source.bytes == kind.bytes else convert(b, value, source, kind)
-            if not source.signed and source.bytes == kind.bytes:
-                sign = b.constant(kind.compute, lowest(kind), lanes)
-                key = b.insert(arith.XOrIOp(key, sign)).result
-            return key if self.largest else b.negate(key)
-        key = b.order_key(value)
-        best = b.constant(kind.compute, highest(kind), lanes)
-        return b.select(b.is_nan(value), best, key if self.largest else b.negate(key))
+        """Of elements of the operand, integers of which the best one is the largest."""
+        b, kind = self.ctx.b, element_of(self.op.data)
+        key_of = order_key if self.largest else score_key
+        key = key_of(b, self.ctx.ev.get((self.op.data, 0), position), kind)
+        return convert(b, key, key_element(kind), self.key)
 
     def started(self, lanes: int) -> Best:
         """
         Before the first element. No other is found where all have the lowest key: the first of them is at 0. Where the last
         one wins, lanes that meet no element come before all others.
         """
-        b, dtype, least = self.ctx.b, self.kind.compute, lowest(self.kind)
-        number = least if self.is_last else 0
-        return b.constant(dtype, least, lanes), b.constant(dtype, number, lanes)
+        b, key, number = self.ctx.b, self.key, self.number
+        place = lowest(number) if self.is_last else 0
+        return b.constant(key.compute, lowest(key), lanes), b.constant(number.compute, place, lanes)
 
     def after(self, best: Best, key: SSAValue, number: Index) -> Best:
         """The best ones after elements that come behind all others, each of its lane, which count as `number`."""
         b = self.ctx.b
-        relation = "sle" if self.is_last else "slt"
-        wins = b.compare_integers(best[0], relation, key)
-        place = b.splat(convert(b, b.index(number), INDEX, self.kind), lanes_of(key))
+        wins = precedes(b, best[0], key, self.key, "le" if self.is_last else "lt")
+        place = b.splat(convert(b, b.index(number), INDEX, self.number), lanes_of(key))
         return b.select(wins, key, best[0]), b.select(wins, place, best[1])
 
     def best_of(self, found: Sequence[Best]) -> SSAValue:
         """The number of the best element of all lanes of vectors."""
-        b, kind = self.ctx.b, self.kind
-        choose = MAXIMUM if self.is_last else MINIMUM
+        b, choose = self.ctx.b, MAXIMUM if self.is_last else MINIMUM
 
-        def all_of(values: Sequence[SSAValue], reducer: Reducer) -> SSAValue:
+        def all_of(values: Sequence[SSAValue], reducer: Reducer, kind: Element) -> SSAValue:
             scalars = [across_lanes(b, value, reducer.combine, kind) for value in values]
             return reduce(lambda x, y: reducer.combine(b, x, y, kind), scalars)
 
-        top, numbers = all_of([key for key, _ in found], MAXIMUM), list[SSAValue]()
+        top, numbers = all_of([key for key, _ in found], MAXIMUM, self.key), list[SSAValue]()
         for key, number in found:
             lanes = lanes_of(key)
             equal = b.compare_integers(key, "eq", b.splat(top, lanes))
-            other = b.constant(kind.compute, choose.neutral(kind), lanes)
+            other = b.constant(self.number.compute, choose.neutral(self.number), lanes)
             numbers.append(b.select(equal, number, other))
-        return all_of(numbers, choose)
+        return all_of(numbers, choose, self.number)
 
     def finish(self, coords: Sequence[Index], number: SSAValue) -> None:
         """Hands over the result at coordinates of the kept axes."""
@@ -130,7 +124,7 @@ class _ArgReduction:
         if len(out_shape) == len(self.shape):
             coords = [own.get(axis, 0) for axis in range(len(out_shape))]
         place = at(out_shape, coords, lanes_of(number))
-        self.sink(place, convert(self.ctx.b, number, self.kind, element(i32)))
+        self.sink(place, convert(self.ctx.b, number, self.number, NUMBER))
 
     def reduce_columns(self) -> None:
         """The last axis is kept: lanes are neighbouring results."""
@@ -223,10 +217,10 @@ class _ArgReduction:
         state = b.fold_nest(outer, initial, row)
         found: list[Best] = []
         for (n, width), key, number in zip(widths, state[::2], state[1::2], strict=True):
-            places = convert(b, b.lane_numbers(width), INDEX, self.kind) if width > 1 else None
-            number = number if places is None else add(b, number, places, self.kind)
-            ahead = b.constant(self.kind.compute, n * width, width)
-            found.append((key, add(b, number, ahead, self.kind)))
+            places = convert(b, b.lane_numbers(width), INDEX, self.number) if width > 1 else None
+            number = number if places is None else add(b, number, places, self.number)
+            ahead = b.constant(self.number.compute, n * width, width)
+            found.append((key, add(b, number, ahead, self.number)))
         return self.best_of(found)
 
 

@@ -51,10 +51,12 @@ def descending_key(b: KernelBuilder, value: SSAValue, kind: Element) -> SSAValue
 
 
 def score_key(b: KernelBuilder, score: SSAValue, kind: Element) -> SSAValue:
-    """An integer that puts scores, which are computed in floating point, best first and NaN last."""
-    key = key_element(kind)
-    largest = b.constant(key.compute, 2 ** (key.bits - 1) - 1)
-    return b.select(b.is_nan(score), largest, descending_key(b, score, kind))
+    """An integer that puts scores best first and NaN last, lane by lane."""
+    key, descending = key_element(kind), descending_key(b, score, kind)
+    if not kind.is_float:
+        return descending
+    largest = b.constant(key.compute, 2 ** (key.bits - 1) - 1, lanes_of(score))
+    return b.select(b.is_nan(convert(b, score, kind, wide(kind))), largest, descending)
 
 
 def bit_length(b: KernelBuilder, count: int) -> Index:

@@ -1,4 +1,4 @@
-"""Kernel code of sorting, searching and accumulating."""
+"""Kernel code of sorting and searching."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,16 @@ from xdsl.dialects.builtin import TupleType, i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import larger, likely, may_exceed
-from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor import sort
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import INDEX, Element, element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, element
 from xrelay.lowering.emit.evaluate import Buffer, element_of, leaf_shape, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.index import Index
-from xrelay.lowering.emit.position import Coords, at, linear
+from xrelay.lowering.emit.position import Coords, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.math.arithmetic import add, multiply
+from xrelay.lowering.math.arithmetic import add
 from xrelay.lowering.math.convert import BOOL, convert
 from xrelay.lowering.operators.tensor.argsort import (
     Sorter,
@@ -320,36 +319,6 @@ def _unique(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     ctx.tasks((1,), everything)
 
 
-def _scan(combine: Callable[..., SSAValue], start: int) -> Strategy:
-    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-        assert isinstance(op, sort.ScanOp)
-        b, shape, out_shape = ctx.b, shape_of(op.data), shape_of(op.result)
-        source, kind = element_of(op.data), element_of(op.result)
-        computed, exclusive = wide(kind), bool(op.exclusive.value.data)
-        axis = None if op.axis is None else normalize_axis(op.axis.value.data, len(shape))
-        outer = [dim for d, dim in enumerate(shape) if d != axis] if axis is not None else []
-
-        def row(coords: Coords) -> None:
-            def step(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                if axis is None:
-                    place, target = linear(shape, i), at(out_shape, (i,))
-                else:
-                    place = target = at(shape, (*coords[:axis], i, *coords[axis:]))
-                value = convert(b, ctx.ev.get((op.data, 0), place), source, kind)
-                following = combine(b, state[0], convert(b, value, kind, computed), computed)
-                own = state[0] if exclusive else following
-                sink(target, convert(b, own, computed, kind))
-                return [following]
-
-            length = prod(shape) if axis is None else shape[axis]
-            b.fold(0, length, 1, [b.constant(computed.compute, start)], step)
-
-        if prod(shape):
-            ctx.tasks(outer or (1,), row)
-
-    return (Implementation("loops", emit),)
-
-
 STRATEGIES: dict[type[Operation], Strategy] = {
     sort.SortOp: (Implementation("merge sort", _sort),),
     sort.ArgsortOp: (Implementation("merge sort", _sort),),
@@ -357,6 +326,4 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     sort.SearchsortedOp: (Implementation("binary search", _searchsorted),),
     sort.UniqueOp: (Implementation("merge sort", _unique),),
     sort.BoundedArgwhereOp: ARGWHERE,
-    sort.CumsumOp: _scan(add, 0),
-    sort.CumprodOp: _scan(multiply, 1),
 }
