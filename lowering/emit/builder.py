@@ -389,6 +389,16 @@ class KernelBuilder(IndexBuilder):
         magnitude = self.insert(arith.AndIOp(bits, mask)).result
         return self.compare_integers(magnitude, "ugt", infinity)
 
+    def is_nonzero(self, value: SSAValue) -> SSAValue:
+        """Whether a float is neither 0 nor -0, lane by lane."""
+        if lanes_of(value) == 1:
+            zero = self.constant(scalar_type(value), 0.0)
+            return self.insert(arith.CmpfOp(value, zero, "une")).result
+        bits, integer, lanes = self._bits(value)
+        mask = self.constant(integer, 2 ** (integer.width.data - 1) - 1, lanes)
+        magnitude = self.insert(arith.AndIOp(bits, mask)).result
+        return self.compare_integers(magnitude, "ne", self.constant(integer, 0, lanes))
+
     def both(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """lhs and rhs, bit by bit."""
         return self.insert(arith.AndIOp(lhs, rhs)).result

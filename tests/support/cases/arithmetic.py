@@ -88,8 +88,10 @@ def cast(g: Graph, dtype: str) -> None:
                 exact = np.array(
                     [127.5, -128.9, 255.99, 2.0**31, -(2.0**31), 2.0**63, 2.0**64, -0.5]
                 )
+                ends = exact[3:7].astype(dtype)  # And what is beside the bounds of integers.
+                beside = [np.nextafter(ends, ends.dtype.type(end)) for end in (0, np.inf)]
                 tiny = [*rounding, *-rounding, 6e-8, 3e-8, 5.9e-5]
-                x = np.concatenate([x, exact.astype(dtype), np.array(tiny).astype(dtype)])
+                x = np.concatenate([x, exact.astype(dtype), np.array(tiny).astype(dtype), *beside])
         g.show(unary.CastOp(g.input(x), element_type_of(np.dtype(other))))
         g.show(unary.CastOp(g.input(x[3]), element_type_of(np.dtype(other))))
 
