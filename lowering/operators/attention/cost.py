@@ -51,7 +51,9 @@ def _kernel_cycles(parts: Attention, cut: Cut, site: Site) -> float:
     copied = cut.key_blocks * first.rows * blocks(first.depth, lanes)
     summed = first.rows * blocks(second.columns, lanes) * (cut.key_blocks - 1)
     moved = packed + copied + summed
-    return first.batch * (products + scores + moved * MOVE_CYCLES)
+    # What differs by rows is a causal mask, as a rule, which hides all blocks on one side of the diagonal.
+    seen = (cut.key_blocks + 1) / (2 * cut.key_blocks) if parts.masks_rows else 1
+    return first.batch * (seen * (products + scores) + moved * MOVE_CYCLES)
 
 
 def team_seconds(site: Site) -> float:

@@ -17,8 +17,8 @@ second product. Operands, weights and the result may be of types with fewer bits
 products for these, all else in the type of the scores. All other operators of the body are evaluated on demand, so that the reshapes,
 slices and transposes that cut heads out of a projection cost nothing.
 
-The keys may be more than a cache holds. Then, unless something is computed from the weights, they
-come in blocks (`key_blocks`), and the softmax is computed along the way: with each row go the
+The keys may be more than a cache holds, or a mask may hide some of them from some rows. Then, unless something is
+computed from the weights, they come in blocks (`key_blocks`), and the softmax is computed along the way: with each row go the
 largest score so far, the sum of the exponentials and the sum of the weighted values, both relative
 to that score (M. Milakov and N. Gimelshein, Online normalizer calculation for softmax, 2018,
 arXiv:1805.02867; T. Dao et al., FlashAttention, 2022, arXiv:2205.14135).
@@ -36,10 +36,10 @@ from xrelay.dialects.lengths import certainly, is_open, smaller
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.shapes import same_shape
-from xrelay.dialects.tensor.binary import BINARY_OPS
+from xrelay.dialects.tensor.binary import BINARY_OPS, AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
-from xrelay.dialects.tensor.unary import UNARY_OPS, CastOp
+from xrelay.dialects.tensor.unary import UNARY_OPS, CastOp, TanhOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
@@ -62,6 +62,12 @@ NAME = "attention"
 ON_ELEMENTS = (*UNARY_OPS, *BINARY_OPS, WhereOp)
 """Operators that may stand between the first product and the softmax."""
 
+MONOTONIC = (AddOp, SubtractOp, MultiplyOp, CastOp, TanhOp, *RESHAPE_OPS)
+"""Operators that rise or fall with one operand."""
+
+HIDDEN_KEYS = 128
+"""Keys in a block that a mask may hide."""
+
 MOST_BLOCK_ROWS = 64
 """Rows whose scores are computed together: so many use a panel of the keys once it is near."""
 
@@ -83,6 +89,11 @@ class Attention:
     """Whether something is computed from the weights before the second product, more than rounding."""
     moves: tuple[Operation, ...]
     """What brings the elements of `output` to their places in the result."""
+    masks_rows: bool
+    """
+    Whether something that differs from row to row may hide scores, and all that stands between these and the softmax rises
+    or falls with them.
+    """
 
     @property
     def first(self) -> Product:
@@ -169,7 +180,8 @@ def parts_of(op: Operation) -> Attention | str:
     products: list[MatrixProductOp] = []
     moves: list[Operation] = []
     softmax: SoftmaxOp | None = None
-    changed_weights = False
+    changed_weights = masks_rows = False
+    monotonic = True
     scores: set[SSAValue] = set()
     weights: set[SSAValue] = set()
     outputs: list[SSAValue] = []
@@ -193,6 +205,8 @@ def parts_of(op: Operation) -> Attention | str:
                 weights.add(result)
             case [True, False, False] if _acts_alike(inner, of_scores):
                 scores.add(result)
+                monotonic = monotonic and _is_monotonic(inner, of_scores)
+                masks_rows = masks_rows or _masks_rows(inner, of_scores)
             case [False, True, False] if isinstance(inner, MatrixProductOp):
                 if len(products) != 1 or of_weights != [True, False]:
                     return "weights that more is done with"
@@ -211,7 +225,8 @@ def parts_of(op: Operation) -> Attention | str:
                 return f"{inner.name} between the products or behind them"
     if softmax is None or len(products) != 2 or op.yielded is not outputs[-1]:
         return "not a softmax between two products"
-    return Attention(products[0], softmax, products[1], changed_weights, tuple(moves))
+    masks_rows = masks_rows and monotonic
+    return Attention(products[0], softmax, products[1], changed_weights, tuple(moves), masks_rows)
 
 
 def _is_on_demand(op: Operation) -> bool:
@@ -219,6 +234,24 @@ def _is_on_demand(op: Operation) -> bool:
     if isinstance(op, ConstantOp):
         return number_of(op.result) is not None
     return isinstance(op, TupleOp) or pattern_kind(op) <= OpPatternKind.INJECTIVE
+
+
+def _is_monotonic(op: Operation, of_scores: Sequence[bool]) -> bool:
+    """Whether the elements of an operator on scores rise with these, or fall, whatever the other operands are."""
+    if isinstance(op, WhereOp):
+        return of_scores[0] is False and sum(of_scores) == 1
+    if isinstance(op, DivideOp):
+        return list(of_scores) == [True, False]
+    return sum(of_scores) == 1 and isinstance(op, MONOTONIC)
+
+
+def _masks_rows(op: Operation, of_scores: Sequence[bool]) -> bool:
+    """Whether an operator may hide some scores of some rows, as a causal mask does."""
+    others = [x for x, is_scores in zip(op.operands, of_scores, strict=True) if not is_scores]
+    shapes = [shape_of(value)[-2:] for value in others]
+    return isinstance(op, (AddOp, SubtractOp, WhereOp)) and any(
+        len(shape) == 2 and not any(certainly(dim, 1) for dim in shape) for shape in shapes
+    )
 
 
 def _acts_alike(op: Operation, used: Sequence[bool]) -> bool:
@@ -306,8 +339,11 @@ def _likely_cut(
     first_dot, second_dot = parts.dots(target)
     keys, key_blocks = first.columns, 1
     row_bytes = first.depth * first_dot.weight.bytes + second.columns * second_dot.weight.bytes
-    if keys * row_bytes > target.l2_bytes // 2 and not parts.changed_weights:
+    if not parts.changed_weights:
         key_blocks = blocks(keys * row_bytes, target.l2_bytes // 2)
+        if parts.masks_rows:
+            key_blocks = max(key_blocks, keys // HIDDEN_KEYS, 1)
+    if key_blocks > 1:
         keys = blocks(blocks(keys, key_blocks), lanes) * lanes
         key_blocks = blocks(first.columns, keys)
     most = 1 if parts.changed_weights else blocks(first.columns, lanes)

@@ -1,0 +1,211 @@
+"""Attention a block of keys at a time, with a softmax along the way: see `xrelay.lowering.operators.attention.parts`."""
+
+from contextlib import AbstractContextManager, nullcontext
+
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.lengths import smaller
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.evaluate import element_of
+from xrelay.lowering.emit.index import Index
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.strategy import Sink
+from xrelay.lowering.loops.matrix_product import Product
+from xrelay.lowering.math.arithmetic import add, maximum, multiply, multiply_add, subtract
+from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.elementary import decay_to_zero, reciprocal
+from xrelay.lowering.operators.attention.block_code import BlockCode
+from xrelay.lowering.operators.attention.hidden import HiddenBlocks, Magnitudes
+from xrelay.lowering.operators.attention.parts import Attention, Cut
+
+
+class KeyBlockCode(BlockCode):
+    """Blocks of rows with blocks of keys, of which those are left out that a mask hides."""
+
+    def __init__(self, ctx: KernelContext, parts: Attention, cut: Cut, sink: Sink):
+        super().__init__(ctx, parts, cut, sink)
+        slots = cut.blocks_of_group * cut.rows
+        columns = blocks(self.second.columns, self.lanes) * self.lanes
+        self.peaks, self.totals = self.private(slots), self.private(slots)
+        self.factors = self.private(cut.rows)
+        self.sums = self.private(slots, columns)
+        self.added = self.private(cut.rows, columns)
+        self.hidden = HiddenBlocks(ctx, parts, cut.keys) if parts.masks_rows else None
+
+    def task(self, member: Index, group: Index) -> None:
+        """A group of rows, a block of keys at a time."""
+        start, stop = self.blocks_of(group)
+        rows = self.b.mul(self.b.sub(stop, start), self.cut.rows)
+        self.forget(rows)
+        queries = None if self.hidden is None else self.largest_query(member, start)
+        whole, rest = divmod(self.first.columns, self.cut.keys)
+        with self.b.loop(0, whole) as number:
+            first_key = self.b.mul(number, self.cut.keys)
+            self.key_block(member, start, stop, first_key, self.cut.keys, queries)
+        if rest:
+            self.key_block(member, start, stop, whole * self.cut.keys, rest, queries)
+        with self.b.loop(start, stop) as block, self.b.loop(0, self.cut.rows) as i:
+            self.finish_row(
+                member, self.b.add(self.first_row(block), i), self.slot(start, block, i)
+            )
+
+    def slot(self, start: Index, block: Index, i: Index) -> Index:
+        """
+        The number of row `i` of a block among those of its group. Rows that two blocks have in
+        common are computed twice.
+        """
+        b = self.b
+        return b.add(b.mul(b.sub(block, start), self.cut.rows), i)
+
+    def forget(self, rows: Index) -> None:
+        """Nothing is known of the rows of a group."""
+        b, kind = self.b, self.kind
+        lowest_score = b.constant(kind.compute, _lowest_finite(kind))
+        zeros = b.constant(kind.compute, 0, self.lanes)
+        with b.loop(0, rows) as slot:
+            b.store(self.peaks.pointer, slot, kind, lowest_score)
+            b.store(self.totals.pointer, slot, kind, b.constant(kind.compute, 0))
+            with b.loop(0, self.sums.format.strides[0], self.lanes) as column:
+                b.store(self.sums.pointer, self.row_offset(self.sums, slot, column), kind, zeros)
+
+    def key_block(
+        self,
+        member: Index,
+        start: Index,
+        stop: Index,
+        first_key: Index,
+        keys: int,
+        queries: SSAValue | None,
+    ) -> None:
+        """Adds some keys to what is known of the rows of a group, whose queries have a largest magnitude if it is asked for."""
+        b = self.b
+        self.pack(member, first_key, keys)
+        magnitudes: Magnitudes | None = None
+        if queries is not None:
+            magnitudes = (
+                queries,
+                self.largest_of(self.first, member, first_key, keys, self.first.depth),
+                self.largest_of(self.second, member, first_key, keys, self.second.columns),
+            )
+        with b.loop(start, stop) as block:
+            row, slot = self.first_row(block), self.slot(start, block, 0)
+            with self.where_seen(member, row, slot, first_key, keys, magnitudes):
+                self.seen_block(member, row, slot, first_key, keys)
+
+    def where_seen(
+        self,
+        member: Index,
+        row: Index,
+        slot: Index,
+        first_key: Index,
+        keys: int,
+        magnitudes: Magnitudes | None,
+    ) -> AbstractContextManager[None]:
+        """What is done unless a mask hides a block; always where no mask can."""
+        b, rows = self.b, self.cut.rows
+        if self.hidden is None or magnitudes is None:
+            return nullcontext()
+
+        def peaks(_: tuple[Index, ...], i: Index, lanes: int) -> SSAValue:
+            return b.load(self.peaks.pointer, b.add(slot, i), self.kind, lanes)
+
+        hidden = self.hidden.is_hidden(member, row, rows, first_key, keys, magnitudes, peaks)
+        return b.when(b.negate(hidden))
+
+    def seen_block(
+        self, member: Index, row: Index, slot: Index, first_key: Index, keys: int
+    ) -> None:
+        """Adds some keys to what is known of the rows of a block, the first of which is at `slot` in its group."""
+        b = self.b
+        self.read_queries(member, row)
+        self.multiply_keys(keys)
+        self.show_scores(self.parts.scores.result, member, row, first_key)
+        with b.loop(0, self.cut.rows) as i:
+            self.weigh(member, row, i, b.add(slot, i), first_key, keys)
+
+        def keep(i: Index, vector: Index, value: SSAValue, _: int) -> None:
+            offset = self.row_offset(self.added, i, b.mul(vector, self.lanes))
+            b.store(self.added.pointer, offset, self.kind, value)
+
+        self.multiply_values(keys, keep)
+        with b.loop(0, self.cut.rows) as i:
+            self.add_sums(i, b.add(slot, i))
+
+    def largest_of(
+        self, product: Product, member: Index, first_key: Index, keys: int, width: int
+    ) -> SSAValue:
+        """The largest magnitude among some keys, or among their values."""
+        assert self.hidden is not None
+        keys_are_last, read = self.key_operand(product, member, first_key)
+        rows, columns = (width, keys) if keys_are_last else (keys, width)
+        kind = element_of(product.right)
+
+        def element_at(indices: tuple[Index, ...], column: Index, lanes: int) -> SSAValue:
+            return convert(self.b, read(indices[0], column, lanes), kind, self.kind)
+
+        return self.hidden.largest_magnitude([rows], columns, element_at)
+
+    def largest_query(self, member: Index, start: Index) -> SSAValue:
+        """The largest magnitude among the queries of the group that begins with a block of rows."""
+        assert self.hidden is not None
+        b, first = self.b, self.first
+        rows = smaller(self.cut.blocks_of_group * self.cut.rows, first.rows)
+        row = b.smaller(b.mul(start, self.cut.rows), first.rows - rows)
+        kind = element_of(first.left)
+
+        def element_at(indices: tuple[Index, ...], k: Index, lanes: int) -> SSAValue:
+            value = self.read(
+                first.left, first.left_batch, member, b.add(row, indices[0]), k, lanes
+            )
+            return convert(b, value, kind, self.kind)
+
+        return self.hidden.largest_magnitude([rows], first.depth, element_at)
+
+    def weigh(
+        self, member: Index, row: Index, i: Index, slot: Index, first_key: Index, keys: int
+    ) -> None:
+        """
+        Exponentials relative to the largest score so far replace the scores of a row. That score is
+        finite or larger, so that masked scores of minus infinity become zeros.
+        """
+        b, kind = self.b, self.kind
+        old = b.load(self.peaks.pointer, slot, kind, 1)
+        peak = maximum(b, old, self.largest_score(member, row, i, first_key, keys), kind)
+        total = self.raise_scores(i, peak, keys, self.store_weights)
+        self.fill_group(self.weights, i, keys, self.value_dot)
+        factor = decay_to_zero(b, subtract(b, old, peak, kind))
+        before = multiply(b, b.load(self.totals.pointer, slot, kind, 1), factor, kind)
+        b.store(self.peaks.pointer, slot, kind, peak)
+        b.store(self.totals.pointer, slot, kind, add(b, before, total, kind))
+        b.store(self.factors.pointer, i, kind, factor)
+
+    def add_sums(self, i: Index, slot: Index) -> None:
+        """Adds the weighted sums over a block of keys to those of a row."""
+        b, kind = self.b, self.kind
+        factor = b.splat(b.load(self.factors.pointer, i, kind, 1), self.lanes)
+        with b.loop(0, self.sums.format.strides[0], self.lanes) as column:
+            offset = self.row_offset(self.added, i, column)
+            added = b.load(self.added.pointer, offset, kind, self.lanes)
+            place = self.row_offset(self.sums, slot, column)
+            known = b.load(self.sums.pointer, place, kind, self.lanes)
+            b.store(self.sums.pointer, place, kind, multiply_add(b, known, factor, added, kind))
+
+    def finish_row(self, member: Index, row: Index, slot: Index) -> None:
+        """The weighted sums of a row, divided by the sum of its weights."""
+        b, kind = self.b, self.kind
+        factor = reciprocal(b, b.load(self.totals.pointer, slot, kind, 1))
+
+        def finish(column: Index, lanes: int) -> None:
+            offset = self.row_offset(self.sums, slot, column)
+            value = b.load(self.sums.pointer, offset, kind, lanes)
+            value = multiply(b, value, b.splat(factor, lanes), kind)
+            self.hand_over(member, row, column, value, lanes)
+
+        self.ctx.vectors(self.second.columns, self.lanes, finish)
+
+
+def _lowest_finite(kind: Element) -> float:
+    """The smallest finite number."""
+    mantissa, exponent = (23, 127) if kind.bytes == 4 else (52, 1023)
+    return -(2.0 - 2.0**-mantissa) * 2.0**exponent
