@@ -130,6 +130,74 @@ def test_special_operands(target: str, keys: int) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+def visible(rows: int, keys: int) -> dict[str, Array]:
+    """Which keys rows see, in masks that hide blocks of them."""
+    row, key = np.arange(rows)[:, None], np.arange(keys)[None]
+    return {
+        "causal": key <= row,
+        "from behind": key >= row + keys - rows,
+        "window": abs(key - row) < 40,
+        "behind a prefix": (key < 3) | (key <= row),
+        "some rows see nothing": (key <= row) & (row % 7 > 0),
+        "nothing": np.zeros((rows, keys), bool),
+        "all": np.ones((rows, keys), bool),
+        "one key in a block": (key == 130) | (key == row),
+    }
+
+
+@pytest.mark.in_turn
+@pytest.mark.parametrize("low", [-inf, LOWEST, -1e4, -80.0])
+def test_hidden_blocks(target: str, low: float) -> None:
+    """Masks that hide blocks of scores, whose weights are zeros or nearly so."""
+    attention = Attention(1, 1, 150, 400, 17, 33, "scores", "added")
+    for name, seen in visible(150, 400).items():
+        mask = np.where(seen, 0, low).astype(np.float32)[None, None]
+        graph = Graph()
+        graph.returns(attention.build_with(graph, *attention.arrays(graph), mask))
+        ((_, expected),) = graph.expected()
+        (found,) = run(graph, target)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+HIDING = (
+    Attention(1, 2, 140, 400, 16, 31, "roots", "chosen"),
+    Attention(1, 4, 70, 300, 33, 16, "divided", "filled", sharing=2),
+    Attention(2, 1, 66, 333, 16, 16, "none", "added", "by columns"),
+    Attention(1, 1, 130, 260, 8, 24, "scores", "added twice", dtype="float64"),
+    Attention(1, 1, 130, 290, 32, 32, "scores", "added", short="bfloat16"),
+)
+
+
+@pytest.mark.in_turn
+@pytest.mark.parametrize("attention", HIDING, ids=str)
+def test_hidden_blocks_of_special_operands(target: str, attention: Attention) -> None:
+    """What is no number, or so large that products are none, is hidden where its weight is 0 and no further."""
+    rows, keys = attention.rows, attention.keys
+    seen = np.broadcast_to(visible(rows, keys)["causal"], (attention.batch, 1, rows, keys))
+    if attention.mask.startswith("added"):
+        mask = np.where(seen, 0, -inf).astype(attention.dtype)
+    else:
+        mask = ~seen if attention.mask == "filled" else seen.copy()
+    graph = Graph()
+    graph.returns(attention.build_with(graph, *attention.arrays(graph), mask))
+    code, inputs = RawCode(graph.code(target, 2)), [array.copy() for array in graph.inputs]
+    largest = 2.0**100 if attention.dtype == "float32" else 2.0**1000
+    tolerance = (
+        {"rtol": 2.0**-6, "atol": 2.0**-6} if attention.short else {"rtol": 1e-4, "atol": 1e-5}
+    )
+    for number, special in product(range(3), (0.0, inf, -inf, nan, largest)):
+        graph.inputs = [array.copy() for array in inputs]
+        # The last key is hidden from all rows.
+        graph.inputs[number][
+            (0, 3, -1) if attention.layout == "by columns" and number == 1 else (0, -1, 3)
+        ] = special
+        ((_, expected),) = graph.expected()
+        (found,) = code.run(graph.inputs, 2)
+        with np.errstate(all="ignore"):
+            wide, other = (array.astype(np.float64) for array in (found, expected))
+        np.testing.assert_allclose(wide, other, **tolerance, err_msg=f"{number} {special}")
+
+
 SHORT_CASES = (
     Attention(1, 2, 5, 33, 17, 31),
     Attention(2, 1, 19, 17, 64, 7, "roots", "causal"),
