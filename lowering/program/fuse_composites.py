@@ -28,6 +28,7 @@ from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
+from xrelay.dialects.lengths import is_open
 from xrelay.lowering.emit.strategy import Site
 from xrelay.lowering.emit.target import NATIVE, Target, named_target
 from xrelay.lowering.operators.attention.code import ATTENTION
@@ -64,6 +65,9 @@ def is_better_inlined(site: Site) -> bool:
     """Whether the operators of a composite do better on their own, which is decided for likely lengths."""
     if all(each.refusal(site) is not None for each in ATTENTION):
         return True
+    parts = attention_of(site)
+    if parts.hides_blocks and is_open(parts.first.columns):
+        return False
     site = site.likely
     if cut_of(attention_of(site), site.target, site.threads).key_blocks > 1:
         # Blocks of keys round otherwise: bits must not depend on the number of threads.

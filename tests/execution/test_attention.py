@@ -147,9 +147,10 @@ def visible(rows: int, keys: int) -> dict[str, Array]:
 
 @pytest.mark.in_turn
 @pytest.mark.parametrize("low", [-inf, LOWEST, -1e4, -80.0])
-def test_hidden_blocks(target: str, low: float) -> None:
+@pytest.mark.parametrize("mask_kind", ["added", "zeros for NaN", "zeros where masked"])
+def test_hidden_blocks(target: str, mask_kind: str, low: float) -> None:
     """Masks that hide blocks of scores, whose weights are zeros or nearly so."""
-    attention = Attention(1, 1, 150, 400, 17, 33, "scores", "added")
+    attention = Attention(1, 1, 150, 400, 17, 33, "scores", mask_kind)
     for name, seen in visible(150, 400).items():
         mask = np.where(seen, 0, low).astype(np.float32)[None, None]
         graph = Graph()
@@ -161,6 +162,8 @@ def test_hidden_blocks(target: str, low: float) -> None:
 
 HIDING = (
     Attention(1, 2, 140, 400, 16, 31, "roots", "chosen"),
+    Attention(2, 1, 70, 270, 16, 17, "roots", "zeros for NaN"),
+    Attention(1, 2, 70, 270, 16, 16, "none", "zeros where masked", "by columns"),
     Attention(1, 4, 70, 300, 33, 16, "divided", "filled", sharing=2),
     Attention(2, 1, 66, 333, 16, 16, "none", "added", "by columns"),
     Attention(1, 1, 130, 260, 8, 24, "scores", "added twice", dtype="float64"),
@@ -173,8 +176,9 @@ HIDING = (
 def test_hidden_blocks_of_special_operands(target: str, attention: Attention) -> None:
     """What is no number, or so large that products are none, is hidden where its weight is 0 and no further."""
     rows, keys = attention.rows, attention.keys
-    seen = np.broadcast_to(visible(rows, keys)["causal"], (attention.batch, 1, rows, keys))
-    if attention.mask.startswith("added"):
+    kind = "some rows see nothing" if attention.mask.startswith("zeros") else "causal"
+    seen = np.broadcast_to(visible(rows, keys)[kind], (attention.batch, 1, rows, keys))
+    if attention.mask.startswith(("added", "zeros")):
         mask = np.where(seen, 0, -inf).astype(attention.dtype)
     else:
         mask = ~seen if attention.mask == "filled" else seen.copy()

@@ -67,9 +67,9 @@ def build(
     return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
 
 
-def model_of(text: str, **shapes: Sequence[int]) -> ModelProto:
+def model_of(text: str, *, opset: int = 17, **shapes: Sequence[int]) -> ModelProto:
     """An ONNX model in its text format, with seeded random weights of some shapes."""
-    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>{text}')
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>{text}')
     random = np.random.default_rng(len(text))
     for name, shape in shapes.items():
         weights = random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))

@@ -56,7 +56,7 @@ class BlockCode:
 
     def key_vectors(self, keys: int) -> int:
         """In how many vectors the scores of some keys lie: whole panels where it is not known how many these are."""
-        wide = self.cut.scores.vectors if is_open(keys) else 1
+        wide = self.cut.scores.vectors if is_open(self.first.columns) else 1
         return blocks(keys, wide * self.lanes) * wide
 
     def private(self, *shape: int, kind: Element | None = None) -> Buffer:

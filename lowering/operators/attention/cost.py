@@ -52,7 +52,7 @@ def _kernel_cycles(parts: Attention, cut: Cut, site: Site) -> float:
     summed = first.rows * blocks(second.columns, lanes) * (cut.key_blocks - 1)
     moved = packed + copied + summed
     # What differs by rows is a causal mask, as a rule, which hides all blocks on one side of the diagonal.
-    seen = (cut.key_blocks + 1) / (2 * cut.key_blocks) if parts.masks_rows else 1
+    seen = (cut.key_blocks + 1) / (2 * cut.key_blocks) if parts.hides_blocks else 1
     return first.batch * (seen * (products + scores) + moved * MOVE_CYCLES)
 
 

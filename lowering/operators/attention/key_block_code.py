@@ -1,15 +1,19 @@
 """Attention a block of keys at a time, with a softmax along the way: see `xrelay.lowering.operators.attention.parts`."""
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
+from math import inf
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
-from xrelay.dialects.lengths import smaller
+from xrelay.dialects.lengths import certainly, is_open, smaller
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
-from xrelay.lowering.emit.evaluate import element_of
+from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.loops.matrix_product import Product
 from xrelay.lowering.math.arithmetic import add, maximum, multiply, multiply_add, subtract
@@ -17,7 +21,7 @@ from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.elementary import decay_to_zero, reciprocal
 from xrelay.lowering.operators.attention.block_code import BlockCode
 from xrelay.lowering.operators.attention.hidden import HiddenBlocks, Magnitudes
-from xrelay.lowering.operators.attention.parts import Attention, Cut
+from xrelay.lowering.operators.attention.parts import MOST_BLOCK_ROWS, Attention, Cut
 
 
 class KeyBlockCode(BlockCode):
@@ -31,24 +35,35 @@ class KeyBlockCode(BlockCode):
         self.factors = self.private(cut.rows)
         self.sums = self.private(slots, columns)
         self.added = self.private(cut.rows, columns)
-        self.hidden = HiddenBlocks(ctx, parts, cut.keys) if parts.masks_rows else None
+        self.hidden = HiddenBlocks(ctx, parts, cut.keys) if parts.hides_blocks else None
 
     def task(self, member: Index, group: Index) -> None:
         """A group of rows, a block of keys at a time."""
         start, stop = self.blocks_of(group)
         rows = self.b.mul(self.b.sub(stop, start), self.cut.rows)
         self.forget(rows)
-        queries = None if self.hidden is None else self.largest_query(member, start)
-        whole, rest = divmod(self.first.columns, self.cut.keys)
+        queries: SSAValue | None = None
+        if self.hidden is not None:
+            queries = self.where_worthwhile(lambda: self.largest_query(member, start))
+        whole, rest = self.blocks_of_keys
         with self.b.loop(0, whole) as number:
             first_key = self.b.mul(number, self.cut.keys)
             self.key_block(member, start, stop, first_key, self.cut.keys, queries)
-        if rest:
+        if not certainly(rest, 0):
             self.key_block(member, start, stop, whole * self.cut.keys, rest, queries)
         with self.b.loop(start, stop) as block, self.b.loop(0, self.cut.rows) as i:
             self.finish_row(
                 member, self.b.add(self.first_row(block), i), self.slot(start, block, i)
             )
+
+    @property
+    def blocks_of_keys(self) -> tuple[int, int]:
+        """The number of whole blocks, and the keys behind them. Where it is not known how many there are, some are."""
+        keys, all_keys = self.cut.keys, self.first.columns
+        if not is_open(all_keys):
+            return divmod(all_keys, keys)
+        whole = (all_keys - 1) // keys
+        return whole, all_keys - whole * keys
 
     def slot(self, start: Index, block: Index, i: Index) -> Index:
         """
@@ -83,10 +98,11 @@ class KeyBlockCode(BlockCode):
         self.pack(member, first_key, keys)
         magnitudes: Magnitudes | None = None
         if queries is not None:
+            largest = self.largest_of
             magnitudes = (
                 queries,
-                self.largest_of(self.first, member, first_key, keys, self.first.depth),
-                self.largest_of(self.second, member, first_key, keys, self.second.columns),
+                self.where_worthwhile(lambda: largest(self.first, member, first_key, keys)),
+                self.where_worthwhile(lambda: largest(self.second, member, first_key, keys)),
             )
         with b.loop(start, stop) as block:
             row, slot = self.first_row(block), self.slot(start, block, 0)
@@ -132,11 +148,27 @@ class KeyBlockCode(BlockCode):
         with b.loop(0, self.cut.rows) as i:
             self.add_sums(i, b.add(slot, i))
 
-    def largest_of(
-        self, product: Product, member: Index, first_key: Index, keys: int, width: int
-    ) -> SSAValue:
+    def where_worthwhile(self, compute: Callable[[], SSAValue]) -> SSAValue:
+        """
+        A magnitude; infinity, for which nothing is hidden, where the program finds that there are few rows, or one block
+        of keys: to look for what is hidden takes longer then than to compute it.
+        """
+        b, first = self.b, self.first
+        if not is_open(first.rows) and not is_open(first.columns):
+            return compute()
+        many, few = Block(), Block()
+        with b.inside(many):
+            largest = compute()
+        with b.inside(few):
+            nothing = b.constant(self.kind.compute, inf)
+        many_rows = b.compare_index(first.rows, "sge", MOST_BLOCK_ROWS)
+        many_keys = b.compare_index(first.columns, "sgt", self.cut.keys)
+        return b.join(b.both(many_rows, many_keys), (many, largest), (few, nothing))
+
+    def largest_of(self, product: Product, member: Index, first_key: Index, keys: int) -> SSAValue:
         """The largest magnitude among some keys, or among their values."""
         assert self.hidden is not None
+        width = self.first.depth if product is self.first else self.second.columns
         keys_are_last, read = self.key_operand(product, member, first_key)
         rows, columns = (width, keys) if keys_are_last else (keys, width)
         kind = element_of(product.right)
@@ -193,8 +225,29 @@ class KeyBlockCode(BlockCode):
 
     def finish_row(self, member: Index, row: Index, slot: Index) -> None:
         """The weighted sums of a row, divided by the sum of its weights."""
+        b, kind, replaced = self.b, self.kind, self.parts.row_weight
+        total = b.load(self.totals.pointer, slot, kind, 1)
+        if replaced is None:
+            self.divide_sums(member, row, slot, total)
+            return
+        if replaced.condition is None:
+            keeps = b.compare_floats(b.constant(kind.compute, 0), "olt", total)
+        else:
+            shape = shape_of(replaced.weights)
+            coords = self.parts.row_coords(b, member, row, replaced.weights)
+            evaluator = self.ctx.ev
+            is_replaced = evaluator.broadcast(replaced.condition, at(shape, (*coords, 0)))
+            keeps = b.negate(evaluator.run(is_replaced))
+        with b.when(keeps):
+            self.divide_sums(member, row, slot, total)
+        with b.when(b.negate(keeps)):
+            place = at(shape_of(replaced.number), [0] * len(shape_of(replaced.number)))
+            self.sum_values(member, row, self.ctx.ev.get((replaced.number, 0), place))
+
+    def divide_sums(self, member: Index, row: Index, slot: Index, total: SSAValue) -> None:
+        """The weighted sums of a row, of which so much is the sum of the weights."""
         b, kind = self.b, self.kind
-        factor = reciprocal(b, b.load(self.totals.pointer, slot, kind, 1))
+        factor = reciprocal(b, total)
 
         def finish(column: Index, lanes: int) -> None:
             offset = self.row_offset(self.sums, slot, column)
@@ -203,6 +256,26 @@ class KeyBlockCode(BlockCode):
             self.hand_over(member, row, column, value, lanes)
 
         self.ctx.vectors(self.second.columns, self.lanes, finish)
+
+    def sum_values(self, member: Index, row: Index, weight: SSAValue) -> None:
+        """A row whose weights are all the same number."""
+        b, kind, source = self.b, self.kind, element_of(self.second.right)
+        for old, new in pairwise((kind, element_of(self.parts.output.tensor_a), kind)):
+            weight = convert(b, weight, old, new)
+        keys_are_last, read = self.key_operand(self.second, member, 0)
+
+        def finish(column: Index, lanes: int) -> None:
+            def step(key: Index, total: Sequence[SSAValue]) -> list[SSAValue]:
+                place = (column, key) if keys_are_last else (key, column)
+                value = convert(b, read(*place, lanes), source, kind)
+                return [multiply_add(b, value, b.splat(weight, lanes), total[0], kind)]
+
+            zero = b.constant(kind.compute, 0, lanes)
+            (value,) = b.fold(0, self.first.columns, 1, [zero], step)
+            self.hand_over(member, row, column, value, lanes)
+
+        # Neighbours in a column of values are no neighbours in memory where keys are.
+        self.ctx.vectors(self.second.columns, 1 if keys_are_last else self.lanes, finish)
 
 
 def _lowest_finite(kind: Element) -> float:

@@ -18,7 +18,7 @@ products for these, all else in the type of the scores. All other operators of t
 slices and transposes that cut heads out of a projection cost nothing.
 
 The keys may be more than a cache holds, or a mask may hide some of them from some rows. Then, unless something is
-computed from the weights, they come in blocks (`key_blocks`), and the softmax is computed along the way: with each row go the
+computed from the weights but a number for those of whole rows, they come in blocks (`key_blocks`), and the softmax is computed along the way: with each row go the
 largest score so far, the sum of the exponentials and the sum of the weighted values, both relative
 to that score (M. Milakov and N. Gimelshein, Online normalizer calculation for softmax, 2018,
 arXiv:1805.02867; T. Dao et al., FlashAttention, 2022, arXiv:2205.14135).
@@ -36,7 +36,14 @@ from xrelay.dialects.lengths import certainly, is_open, smaller
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.shapes import same_shape
-from xrelay.dialects.tensor.binary import BINARY_OPS, AddOp, DivideOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.binary import (
+    BINARY_OPS,
+    AddOp,
+    DivideOp,
+    MultiplyOp,
+    NotEqualOp,
+    SubtractOp,
+)
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import UNARY_OPS, CastOp, TanhOp
@@ -67,6 +74,8 @@ MONOTONIC = (AddOp, SubtractOp, MultiplyOp, CastOp, TanhOp, *RESHAPE_OPS)
 
 HIDDEN_KEYS = 128
 """Keys in a block that a mask may hide."""
+OPEN_KEYS = 256
+"""The same where it is not known how many keys there are: so many that they come in one block more often than not."""
 
 MOST_BLOCK_ROWS = 64
 """Rows whose scores are computed together: so many use a panel of the keys once it is near."""
@@ -79,6 +88,16 @@ ENOUGH_ROUNDS = 4
 
 
 @dataclass(frozen=True)
+class RowWeight:
+    """A number that all weights of some rows are, as exporters write zeros for rows that a mask hides as a whole."""
+
+    number: SSAValue
+    condition: SSAValue | None
+    """Which rows these are, as broadcasting pairs it with `weights`; None for those whose weights are NaN."""
+    weights: SSAValue
+
+
+@dataclass(frozen=True)
 class Attention:
     """The operators of a composite that decide how it is computed."""
 
@@ -87,6 +106,8 @@ class Attention:
     output: MatrixProductOp
     changed_weights: bool
     """Whether something is computed from the weights before the second product, more than rounding."""
+    row_weight: RowWeight | None
+    """What stands for all weights of some rows, where nothing else is computed from them."""
     moves: tuple[Operation, ...]
     """What brings the elements of `output` to their places in the result."""
     masks_rows: bool
@@ -94,6 +115,17 @@ class Attention:
     Whether something that differs from row to row may hide scores, and all that stands between these and the softmax rises
     or falls with them.
     """
+
+    @property
+    def hides_blocks(self) -> bool:
+        """Whether it is worth while to look for blocks of scores that are hidden."""
+        rows = self.first.rows
+        return self.masks_rows and (is_open(rows) or rows >= MOST_BLOCK_ROWS)
+
+    @property
+    def takes_key_blocks(self) -> bool:
+        """Whether keys may come in blocks, so that weights are never there as the softmax makes them."""
+        return not self.changed_weights or self.row_weight is not None
 
     @property
     def first(self) -> Product:
@@ -180,8 +212,8 @@ def parts_of(op: Operation) -> Attention | str:
     products: list[MatrixProductOp] = []
     moves: list[Operation] = []
     softmax: SoftmaxOp | None = None
-    changed_weights = masks_rows = False
-    monotonic = True
+    changes: list[Operation] = []
+    masks_rows, monotonic = False, True
     scores: set[SSAValue] = set()
     weights: set[SSAValue] = set()
     outputs: list[SSAValue] = []
@@ -214,8 +246,8 @@ def parts_of(op: Operation) -> Attention | str:
                 outputs.append(result)
             case [False, True, False] if _acts_alike(inner, of_weights):
                 weights.add(result)
-                kept = isinstance(inner, CastOp) or _keeps_rows(inner)
-                changed_weights = changed_weights or not kept
+                if not isinstance(inner, CastOp) and not _keeps_rows(inner):
+                    changes.append(inner)
             case [False, False, True] if isinstance(inner, (CastOp, TransposeOp, *RESHAPE_OPS)):
                 if of_outputs != [inner.operands[0] is outputs[-1]]:
                     return "a result that is moved twice"
@@ -225,8 +257,15 @@ def parts_of(op: Operation) -> Attention | str:
                 return f"{inner.name} between the products or behind them"
     if softmax is None or len(products) != 2 or op.yielded is not outputs[-1]:
         return "not a softmax between two products"
-    masks_rows = masks_rows and monotonic
-    return Attention(products[0], softmax, products[1], changed_weights, tuple(moves), masks_rows)
+    return Attention(
+        products[0],
+        softmax,
+        products[1],
+        bool(changes),
+        _row_weight(changes, weights),
+        tuple(moves),
+        masks_rows and monotonic,
+    )
 
 
 def _is_on_demand(op: Operation) -> bool:
@@ -234,6 +273,23 @@ def _is_on_demand(op: Operation) -> bool:
     if isinstance(op, ConstantOp):
         return number_of(op.result) is not None
     return isinstance(op, TupleOp) or pattern_kind(op) <= OpPatternKind.INJECTIVE
+
+
+def _row_weight(changes: Sequence[Operation], weights: set[SSAValue]) -> RowWeight | None:
+    """What the only changes of weights are, if it is a choice between these and a number that is the same for a whole row."""
+    if not changes or not isinstance(choice := changes[-1], WhereOp):
+        return None
+    condition, number, kept = choice.operands
+    if number in weights or not all(certainly(dim, 1) for dim in shape_of(number)):
+        return None
+    if len(changes) == 1 and condition not in weights:
+        of_row = not shape_of(condition) or certainly(shape_of(condition)[-1], 1)
+        return RowWeight(number, condition, choice.result) if of_row else None
+    test = changes[0]
+    if len(changes) == 2 and isinstance(test, NotEqualOp) and condition is test.result:
+        is_nan = test.lhs is test.rhs is kept
+        return RowWeight(number, None, choice.result) if is_nan else None
+    return None
 
 
 def _is_monotonic(op: Operation, of_scores: Sequence[bool]) -> bool:
@@ -299,6 +355,7 @@ class Cut:
     keys: int
     """Keys in a block; fewer in the last one. The number of threads does not count."""
     key_blocks: int
+    """How many blocks of keys there are; 2 for any number that is known when the program runs only."""
     scores: Tiling
     """How the scores of a block are cut."""
     output: Tiling
@@ -315,16 +372,17 @@ def cut_of(
     """How attention is cut for a target and a number of threads, as parameters state it."""
     parameters = Parameters() if parameters is None else parameters
     cut = _likely_cut(parts.first.likely, parts.second.likely, parts, target, threads, parameters)
-    return _fitted(cut, parts.first)
+    return _fitted(cut, parts)
 
 
-def _fitted(cut: Cut, product: Product) -> Cut:
-    """A cut that was chosen for likely lengths, for all. Keys come in one block where it is not known how many they are."""
+def _fitted(cut: Cut, parts: Attention) -> Cut:
+    """A cut that was chosen for likely lengths, for all."""
+    product = parts.first
     rows = smaller(cut.rows, product.rows)
     row_blocks = blocks(product.rows, rows)
     groups = smaller(cut.groups, row_blocks)
     cut = replace(cut, rows=rows, row_blocks=row_blocks, groups=groups)
-    return replace(cut, keys=product.columns, key_blocks=1) if is_open(product.columns) else cut
+    return cut if cut.key_blocks > 1 else replace(cut, keys=product.columns)
 
 
 def _likely_cut(
@@ -339,20 +397,24 @@ def _likely_cut(
     first_dot, second_dot = parts.dots(target)
     keys, key_blocks = first.columns, 1
     row_bytes = first.depth * first_dot.weight.bytes + second.columns * second_dot.weight.bytes
-    if not parts.changed_weights:
+    if parts.takes_key_blocks:
         key_blocks = blocks(keys * row_bytes, target.l2_bytes // 2)
-        if parts.masks_rows:
+        if parts.hides_blocks:
             key_blocks = max(key_blocks, keys // HIDDEN_KEYS, 1)
     if key_blocks > 1:
         keys = blocks(blocks(keys, key_blocks), lanes) * lanes
         key_blocks = blocks(first.columns, keys)
-    most = 1 if parts.changed_weights else blocks(first.columns, lanes)
+    most = blocks(first.columns, lanes) if parts.takes_key_blocks else 1
     stated = parameters.number("key_blocks", key_blocks, range(1, most + 1))
     if stated != key_blocks:
         keys = (
             first.columns if stated == 1 else blocks(blocks(first.columns, stated), lanes) * lanes
         )
         key_blocks = blocks(first.columns, keys)
+    if is_open(parts.first.columns):
+        # What is stated is right for the likely number of keys. There may be more, of which blocks are hidden.
+        hides = parts.hides_blocks and parts.takes_key_blocks
+        keys, key_blocks = (OPEN_KEYS, 2) if hides else (keys, 1)
     # Each group packs the keys again: as few as give all threads the same number of tasks.
     wanted = 1
     while first.batch * wanted % threads and first.batch * wanted < ENOUGH_ROUNDS * threads:

@@ -95,6 +95,13 @@ DEPTHS = model_of(
     }"""
 )
 """Sums over a length, as attention has them over the values."""
+CAUSAL = model_of(
+    """causal (float[b, s, 32] q, float[b, t, 32] k, float[b, t, 48] v) => (float[b, s, 48] y) {
+        y = Attention <q_num_heads = 2, kv_num_heads = 2, is_causal = 1> (q, k, v)
+    }""",
+    opset=23,
+)
+"""Attention that hides blocks of keys from blocks of rows."""
 BYTES = model_of(
     "bytes (int8[b, m, k] x, int8[b, k, n] w) => (int32[b, m, n] y) { y = MatMulInteger(x, w) }"
 )
@@ -374,6 +381,17 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
         tuple(
             {"batch": batch, "steps": steps}
             for batch, steps in ((2, 2), (3, 3), (2, 9), (5, 16), (2, 17), (4, 33), (2, 63))
+        ),
+    ),
+    "causal attention": (
+        CAUSAL,
+        {"b": 2, "s": 70, "t": 90},
+        tuple(
+            {"b": b, "s": s, "t": t}
+            for b, s, t in (
+                *((1, 256, 256), (1, 257, 257), (2, 64, 300), (1, 65, 520), (3, 2, 600)),
+                *((1, 300, 70), (1, 63, 513), (2, 129, 512)),
+            )
         ),
     ),
     "elements": (
