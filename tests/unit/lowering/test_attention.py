@@ -1,7 +1,7 @@
 """How attention is cut, and what it is estimated to cost, beside counts of what its loops do."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -14,10 +14,10 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.values import CompositeOp
 from xrelay.dialects.nn.dense import BatchMatmulOp
 from xrelay.dialects.nn.norm import SoftmaxOp
-from xrelay.dialects.tensor.binary import AddOp
+from xrelay.dialects.tensor.binary import AddOp, EqualOp, MultiplyOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
-from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
 from xrelay.lowering.emit.strategy import Site, select
 from xrelay.lowering.emit.target import GENERIC
 from xrelay.lowering.operators.attention import cost, parts
@@ -53,11 +53,47 @@ def site_of(attention: Attention, *, constant: bool = False) -> Site:
 
 
 @pytest.mark.parametrize("mask", MASKS)
-def test_keys_come_in_blocks_unless_weights_change(mask: str) -> None:
+def test_keys_come_in_blocks(mask: str) -> None:
+    """Also where a number stands for all weights of some rows."""
     site = site_of(replace(MANY, mask=mask))
     found = cost.attention_of(site)
     assert found.changed_weights == mask.startswith("zeros")
-    assert (parts.cut_of(found, site.target, 1).key_blocks > 1) != mask.startswith("zeros")
+    assert (found.row_weight is not None) == mask.startswith("zeros")
+    assert parts.cut_of(found, site.target, 1).key_blocks > 1
+
+
+@dataclass(frozen=True)
+class Changed(Attention):
+    """Attention whose weights are changed before the values are multiplied."""
+
+    by_key: bool = True
+
+    def weights(self, g: Graph, scores: SSAValue, mask: SSAValue | None) -> SSAValue:
+        weights, zero = super().weights(g, scores, mask), g.constant(np.float32(0))
+        if not self.by_key:
+            return g.op(MultiplyOp(weights, weights))
+        assert mask is not None
+        return g.op(WhereOp(g.op(EqualOp(mask, zero)), weights, zero))
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+def test_keys_come_at_once_where_weights_change(by_key: bool) -> None:
+    site = site_of(Changed(1, 2, 9, LONG, 64, 64, mask="added", by_key=by_key))
+    found = cost.attention_of(site)
+    assert found.changed_weights
+    assert found.row_weight is None
+    assert parts.cut_of(found, site.target, 1).key_blocks == 1
+
+
+@pytest.mark.parametrize(
+    ("mask", "rows", "hides"),
+    [("causal", 64, True), ("causal", 63, False), ("added", 64, False), ("none", 64, False)],
+)
+def test_blocks_are_hidden_by_masks_that_differ_by_rows(mask: str, rows: int, hides: bool) -> None:
+    site = site_of(replace(SHORT, rows=rows, keys=700, mask=mask))
+    found = cost.attention_of(site)
+    assert found.hides_blocks == hides
+    assert parts.cut_of(found, site.target, 1).key_blocks == (5 if hides else 1)
 
 
 def counted_cycles(attention: Attention, site: Site, key_blocks: int) -> float:
@@ -83,13 +119,23 @@ def counted_cycles(attention: Attention, site: Site, key_blocks: int) -> float:
                     moved += vectors(attention.width)
         for _ in range(attention.rows):
             raised += vectors(attention.keys)
+    if attention.mask == "causal":
+        # Of as many blocks of rows as of keys, those up to the diagonal are seen.
+        numbers = range(key_blocks)
+        seen = sum(keys <= rows for rows in numbers for keys in numbers) / key_blocks**2
+        products, raised = products * seen, raised * seen
     per_score = cost.SOFTMAX_CYCLES + cost.MOVE_CYCLES
     return products + raised * per_score + moved * cost.MOVE_CYCLES
 
 
 @pytest.mark.parametrize(
     ("attention", "key_blocks"),
-    [(SHORT, 1), (replace(SHORT, rows=100, depth=7, width=31), 1), (MANY, 5)],
+    [
+        (SHORT, 1),
+        (replace(SHORT, rows=100, depth=7, width=31), 1),
+        (MANY, 5),
+        (replace(MANY, rows=100, mask="causal"), 16),
+    ],
 )
 def test_estimates_of_the_kernel(attention: Attention, key_blocks: int) -> None:
     site = site_of(attention)
