@@ -6,6 +6,7 @@ from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith
+from xdsl.dialects.llvm import InsertElementOp
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.lengths import is_open
@@ -156,15 +157,38 @@ class _Registers:
             for value in self.combined(self.part(lhs, number), self.part(rhs, number))
         ]
 
-    def total(self, values: Sequence[SSAValue]) -> list[SSAValue]:
-        """All accumulators as scalars: in pairs, then the lanes, then what is behind the last vector."""
+    def joined(self, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """All accumulators as one, in pairs."""
         sums: list[Sequence[SSAValue]] = [self.part(values, number) for number in range(self.count)]
         while len(sums) > 1:
             pairs = zip(sums[::2], sums[1::2], strict=False)
             merged = [self.combined(x, y) for x, y in pairs]
             sums = [*merged, *sums[2 * len(merged) :]]
-        total, rest = self.across(sums[0]), self.part(values, self.count)
+        return sums[0]
+
+    def total(self, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """All accumulators as scalars: in pairs, then the lanes, then what is behind the last vector."""
+        total, rest = self.across(self.joined(values)), self.part(values, self.count)
         return self.combined(total, self.across(rest)) if rest else total
+
+    def vectors(self, values: Sequence[SSAValue], lanes: int) -> list[SSAValue]:
+        """All accumulators as vectors of so many lanes, with what is behind the last vector in the first ones."""
+        total, rest = self.padded(self.joined(values), lanes), self.part(values, self.count)
+        return self.combined(total, self.padded(rest, lanes)) if rest else total
+
+    def padded(self, values: Sequence[SSAValue], lanes: int) -> list[SSAValue]:
+        """Vectors of more lanes, which change nothing."""
+        result: list[SSAValue] = []
+        for value, neutral in zip(values, self.started(lanes), strict=True):
+            own = lanes_of(value)
+            if own == 1 < lanes:
+                value = self.b.insert(InsertElementOp(neutral, value, self.b.index(0))).res
+            elif own < lanes:
+                wider = self.b.shuffle(value, [min(i, own - 1) for i in range(lanes)])
+                mask = [i if i < own else lanes + i for i in range(lanes)]
+                value = self.b.merge(wider, neutral, mask)
+            result.append(value)
+        return result
 
 
 def reduce_elements(
@@ -188,6 +212,29 @@ def reduce_elements(
     Where the length is known when the program runs, vectors behind the last whole group go to accumulator 0, and each of
     the loops over `outer` combines what the one inside gives.
     """
+    return _Registers.total(*_in_registers(ctx, outer, length, terms, element_at, accumulators))
+
+
+def reduce_to_vectors(
+    ctx: KernelContext, length: int, terms: Sequence[Term], element_at: ElementAt
+) -> list[SSAValue]:
+    """
+    Combines `length` elements into a vector for each of `terms`, of which what is left to do is to combine the lanes.
+    The vectors are as long as those of the target, and elements behind the last whole vector in their first lanes.
+    """
+    registers, values = _in_registers(ctx, [], length, terms, element_at, ACCUMULATORS)
+    return registers.vectors(values, ctx.target.lanes(max(term.kind.bytes for term in terms)))
+
+
+def _in_registers(
+    ctx: KernelContext,
+    outer: Sequence[int],
+    length: int,
+    terms: Sequence[Term],
+    element_at: ElementAt,
+    accumulators: int,
+) -> tuple[_Registers, Sequence[SSAValue]]:
+    """Partial results in the registers that hold them."""
     b = ctx.b
     lanes = ctx.target.lanes(max(term.kind.bytes for term in terms))
     varies = is_open(length)
@@ -230,8 +277,8 @@ def reduce_elements(
 
     initial = registers.started(lanes) * count + (registers.started(rest) if rest else [])
     if varies or any(map(is_open, outer)):
-        return registers.total(_in_levels(b, registers, outer, initial, row))
-    return registers.total(b.fold_nest(outer, initial, row))
+        return registers, _in_levels(b, registers, outer, initial, row)
+    return registers, b.fold_nest(outer, initial, row)
 
 
 def _in_levels(

@@ -18,7 +18,7 @@ from xrelay.lowering.loops.dots import Dot
 from xrelay.lowering.loops.matrix_product import Product
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES
 from xrelay.lowering.loops.panel_writer import PanelWriter, ReadRow
-from xrelay.lowering.loops.reductions import SUM, Term, reduce_elements
+from xrelay.lowering.loops.reductions import SUM, ElementAt, Term, reduce_elements
 from xrelay.lowering.loops.row_peak import largest_element
 from xrelay.lowering.loops.tile_grid import TileGrid
 from xrelay.lowering.loops.tiling import Tiling
@@ -240,12 +240,11 @@ class BlockCode:
         format = Format(shape_of(value), (*strides, step, 1), 0, self.scores.format.size)
         self.ctx.ev.buffers[value, 0] = Buffer(pointer, format, self.kind)
 
-    def largest_score(
-        self, member: Index, row: Index, i: Index, first_key: Index, keys: int
-    ) -> SSAValue:
+    def score_at(
+        self, member: Index, row: Index, i: Index, first_key: Index
+    ) -> Callable[[Index, int], SSAValue]:
         """
-        The largest of the scores of row `i` of a block, which are in memory as the softmax wants
-        them from now on.
+        The scores of row `i` of a block, which are in memory as the softmax wants them once they have been read.
         """
         b, parts = self.b, self.parts
         data = parts.softmax.data
@@ -258,12 +257,12 @@ class BlockCode:
                 b.store(self.scores.pointer, self.score_offset(i, key), self.kind, value)
             return value
 
-        return largest_element(self.ctx, keys, self.kind, element_at)
+        return element_at
 
-    def raise_scores(
-        self, i: Index, peak: SSAValue, keys: int, store: Callable[[Index, Index, SSAValue], None]
-    ) -> SSAValue:
-        """The sum of the exponentials of the distances from `peak` of the scores of a row, which are stored."""
+    def raised_at(
+        self, i: Index, peak: SSAValue, store: Callable[[Index, Index, SSAValue], None]
+    ) -> ElementAt:
+        """The exponentials of the distances from `peak` of the scores of a row, which are stored."""
         b, kind = self.b, self.kind
 
         def term_at(_: tuple[Index, ...], key: Index, lanes: int) -> SSAValue:
@@ -272,17 +271,19 @@ class BlockCode:
             store(i, key, raised)
             return raised
 
-        return reduce_elements(self.ctx, [], keys, [Term(SUM, kind)], term_at)[0]
+        return term_at
 
     def softmax(self, member: Index, row: Index, i: Index, keys: int) -> None:
         """Weights replace the scores of a row."""
         b, kind = self.b, self.kind
-        peak = self.largest_score(member, row, i, 0, keys)
+        peak = largest_element(self.ctx, keys, kind, self.score_at(member, row, i, 0))
 
         def keep(i: Index, key: Index, value: SSAValue) -> None:
             b.store(self.scores.pointer, self.score_offset(i, key), kind, value)
 
-        factor = reciprocal(b, self.raise_scores(i, peak, keys, keep))
+        terms = self.raised_at(i, peak, keep)
+        (total,) = reduce_elements(self.ctx, [], keys, [Term(SUM, kind)], terms)
+        factor = reciprocal(b, total)
 
         def normalize(key: Index, lanes: int) -> None:
             offset = self.score_offset(i, key)

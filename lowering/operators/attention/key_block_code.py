@@ -5,17 +5,20 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from math import inf
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Block, SSAValue
 
 from xrelay.dialects.lengths import certainly, is_open, smaller
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element
-from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.elements import Element, element
+from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.loops.matrix_product import Product
+from xrelay.lowering.loops.reductions import SUM, Term, across_lanes, reduce_to_vectors
+from xrelay.lowering.loops.row_peak import largest_elements, peaks_by_lane
 from xrelay.lowering.math.arithmetic import add, maximum, multiply, multiply_add, subtract
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.elementary import decay_to_zero, reciprocal
@@ -31,8 +34,10 @@ class KeyBlockCode(BlockCode):
         super().__init__(ctx, parts, cut, sink)
         slots = cut.blocks_of_group * cut.rows
         columns = blocks(self.second.columns, self.lanes) * self.lanes
-        self.peaks, self.totals = self.private(slots), self.private(slots)
+        self.peaks, self.totals = self.private(slots), self.private(slots, self.lanes)
         self.factors = self.private(cut.rows)
+        bits = element(IntegerType(8 * self.kind.bytes))
+        self.extremes = [self.private(cut.rows, self.lanes, kind=bits) for _ in range(2)]
         self.sums = self.private(slots, columns)
         self.added = self.private(cut.rows, columns)
         self.hidden = HiddenBlocks(ctx, parts, cut.keys) if parts.hides_blocks else None
@@ -80,7 +85,7 @@ class KeyBlockCode(BlockCode):
         zeros = b.constant(kind.compute, 0, self.lanes)
         with b.loop(0, rows) as slot:
             b.store(self.peaks.pointer, slot, kind, lowest_score)
-            b.store(self.totals.pointer, slot, kind, b.constant(kind.compute, 0))
+            b.store(self.totals.pointer, self.row_offset(self.totals, slot, 0), kind, zeros)
             with b.loop(0, self.sums.format.strides[0], self.lanes) as column:
                 b.store(self.sums.pointer, self.row_offset(self.sums, slot, column), kind, zeros)
 
@@ -138,7 +143,16 @@ class KeyBlockCode(BlockCode):
         self.multiply_keys(keys)
         self.show_scores(self.parts.scores.result, member, row, first_key)
         with b.loop(0, self.cut.rows) as i:
-            self.weigh(member, row, i, b.add(slot, i), first_key, keys)
+            score_at = self.score_at(member, row, i, first_key)
+            for buffer, value in zip(
+                self.extremes, peaks_by_lane(self.ctx, keys, self.kind, score_at), strict=True
+            ):
+                b.store(buffer.pointer, self.row_offset(buffer, i, 0), buffer.element, value)
+        self.ctx.vectors(
+            self.cut.rows, self.lanes, lambda i, count: self.raise_peaks(i, b.add(slot, i), count)
+        )
+        with b.loop(0, self.cut.rows) as i:
+            self.weigh(i, b.add(slot, i), keys)
 
         def keep(i: Index, vector: Index, value: SSAValue, _: int) -> None:
             offset = self.row_offset(self.added, i, b.mul(vector, self.lanes))
@@ -194,23 +208,34 @@ class KeyBlockCode(BlockCode):
 
         return self.hidden.largest_magnitude([rows], first.depth, element_at)
 
-    def weigh(
-        self, member: Index, row: Index, i: Index, slot: Index, first_key: Index, keys: int
-    ) -> None:
+    def raise_peaks(self, i: Index, slot: Index, rows: int) -> None:
         """
-        Exponentials relative to the largest score so far replace the scores of a row. That score is
-        finite or larger, so that masked scores of minus infinity become zeros.
+        The largest scores so far of some rows of a block, no more than a vector has lanes. They are finite or larger, so
+        that masked scores of minus infinity become zeros.
         """
         b, kind = self.b, self.kind
-        old = b.load(self.peaks.pointer, slot, kind, 1)
-        peak = maximum(b, old, self.largest_score(member, row, i, first_key, keys), kind)
-        total = self.raise_scores(i, peak, keys, self.store_weights)
+
+        def extreme(buffer: Buffer, number: int) -> SSAValue:
+            offset = self.row_offset(buffer, b.add(i, number), 0)
+            return b.load(buffer.pointer, offset, buffer.element, self.lanes)
+
+        high, low = self.extremes
+        found = [(extreme(high, number), extreme(low, number)) for number in range(rows)]
+        old = b.load(self.peaks.pointer, slot, kind, rows)
+        peaks = maximum(b, old, largest_elements(b, found, kind), kind)
+        b.store(self.peaks.pointer, slot, kind, peaks)
+        b.store(self.factors.pointer, i, kind, decay_to_zero(b, subtract(b, old, peaks, kind)))
+
+    def weigh(self, i: Index, slot: Index, keys: int) -> None:
+        """Exponentials relative to the largest score so far replace the scores of a row."""
+        b, kind = self.b, self.kind
+        terms = self.raised_at(i, b.load(self.peaks.pointer, slot, kind, 1), self.store_weights)
+        (added,) = reduce_to_vectors(self.ctx, keys, [Term(SUM, kind)], terms)
         self.fill_group(self.weights, i, keys, self.value_dot)
-        factor = decay_to_zero(b, subtract(b, old, peak, kind))
-        before = multiply(b, b.load(self.totals.pointer, slot, kind, 1), factor, kind)
-        b.store(self.peaks.pointer, slot, kind, peak)
-        b.store(self.totals.pointer, slot, kind, add(b, before, total, kind))
-        b.store(self.factors.pointer, i, kind, factor)
+        factor = b.splat(b.load(self.factors.pointer, i, kind, 1), self.lanes)
+        place = self.row_offset(self.totals, slot, 0)
+        known = b.load(self.totals.pointer, place, kind, self.lanes)
+        b.store(self.totals.pointer, place, kind, multiply_add(b, known, factor, added, kind))
 
     def add_sums(self, i: Index, slot: Index) -> None:
         """Adds the weighted sums over a block of keys to those of a row."""
@@ -226,7 +251,10 @@ class KeyBlockCode(BlockCode):
     def finish_row(self, member: Index, row: Index, slot: Index) -> None:
         """The weighted sums of a row, divided by the sum of its weights."""
         b, kind, replaced = self.b, self.kind, self.parts.row_weight
-        total = b.load(self.totals.pointer, slot, kind, 1)
+        totals = b.load(
+            self.totals.pointer, self.row_offset(self.totals, slot, 0), kind, self.lanes
+        )
+        total = across_lanes(b, totals, add, kind)
         if replaced is None:
             self.divide_sums(member, row, slot, total)
             return
