@@ -187,6 +187,22 @@ class KernelBuilder(IndexBuilder):
 
         return nest((), initial)
 
+    def fold_while(
+        self,
+        initial: Sequence[SSAValue],
+        test: Callable[[Sequence[SSAValue]], SSAValue],
+        body: Callable[[Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """A loop that carries values as long as they pass a test."""
+        types = [value.type for value in initial]
+        head, round = Block(arg_types=types), Block(arg_types=types)
+        with self.inside(head):
+            self.insert(scf.ConditionOp(test(head.args), *head.args))
+        with self.inside(round):
+            self.insert(scf.YieldOp(*body(round.args)))
+        loop = scf.WhileOp(list(initial), types, Region(head), Region(round))
+        return self.insert(loop).results
+
     @contextmanager
     def when(self, condition: SSAValue) -> Generator[None]:
         """What is done only if a condition holds."""

@@ -75,8 +75,8 @@ from xrelay.lowering.operators.tensor import (
     unary,
 )
 from xrelay.lowering.operators.tensor import reduce as reduction
+from xrelay.lowering.operators.vision import all_classes, regions
 from xrelay.lowering.operators.vision import nms as vision
-from xrelay.lowering.operators.vision import regions
 
 RULES: dict[type[Operation], RuleFunction] = {
     **core.RULES,
@@ -139,6 +139,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **image.STRATEGIES,
     **sampling.STRATEGIES,
     **vision.STRATEGIES,
+    **all_classes.STRATEGIES,
     **regions.STRATEGIES,
     **like.STRATEGIES,
     **reorder.STRATEGIES,

@@ -5,7 +5,7 @@ what is done with the boxes of one is sequential.
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import i1, i32, i64
+from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.lengths import larger
@@ -301,136 +301,7 @@ def _write_rows(ctx: KernelContext, suppression: _Suppression, image: Index, sin
             fill(place)
 
 
-class _ClassSuppression:
-    """For each class of each image, the boxes that are chosen, and how many they are."""
-
-    def __init__(self, ctx: KernelContext, op: vision.AllClassNonMaxSuppressionOp):
-        self.ctx, self.b = ctx, ctx.b
-        self.shape = shape_of(op.scores)
-        batch, classes, count = self.shape
-        self.boxes, self.scores = Rows(ctx, op.boxes), ctx.in_memory(op.scores)
-        self.kind = self.boxes.computed
-        self.threshold, self.least = ctx.scalar(op.iou_threshold), ctx.scalar(op.score_threshold)
-        stated = ctx.scalar(op.max_output_boxes_per_class)
-        self.most = convert(self.b, stated, element_of(op.max_output_boxes_per_class), INDEX)
-        self.sorter = Sorter(ctx, count, self.kind)
-        self.found = ctx.scratch(
-            INDEX, row_major((larger(batch * classes * count, 1, of_empty=True),))
-        )
-        self.counts = ctx.scratch(INDEX, row_major((larger(batch * classes, 1, of_empty=True),)))
-        zero = self.b.constant(self.kind.compute, 0.0)
-        self.suppresses = self.b.compare_floats(zero, "olt", self.threshold)
-
-    def choose(self, number: Index) -> None:
-        """Fills `found` and `counts` for a class, numbered through all images."""
-        b, (_, classes, count) = self.b, self.shape
-        image, first = b.div(number, classes), b.mul(number, count)
-
-        def score(box: Index) -> SSAValue:
-            return b.load(self.scores.pointer, b.add(first, box), self.kind, 1)
-
-        self.sorter.sort(count, lambda box: score_key(b, score(box), self.kind))
-
-        def step(place: Index, chosen: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            box = self.sorter.number(place)
-            dropped = self._overlaps(image, first, box, chosen[0])
-            has_room = b.either(
-                b.compare_index(self.most, "sle", 0), b.compare_index(chosen[0], "slt", self.most)
-            )
-            keeps = b.both(b.compare_floats(self.least, "olt", score(box)), b.negate(dropped))
-            keeps = b.both(b.both(keeps, has_room), self.suppresses)
-            with b.when(keeps):
-                b.store(self.found.pointer, b.add(first, chosen[0]), INDEX, box)
-            return [b.select(keeps, b.index(b.add(chosen[0], 1)), chosen[0])]
-
-        (total,) = b.fold(0, count, 1, [b.index(0)], step)
-        b.store(self.counts.pointer, number, INDEX, total)
-
-    def _overlaps(self, image: Index, first: Index, box: Index, chosen: SSAValue) -> SSAValue:
-        """Whether a box overlaps with one of those that are chosen, which lie from `first` on."""
-        b = self.b
-        own = self.boxes.box(image, box, 0)
-
-        def rival(before: Index, overlaps: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            other = b.load(self.found.pointer, b.add(first, before), INDEX, 1)
-            part = overlap(b, own, self.boxes.box(image, other, 0), self.kind)
-            return [b.either(overlaps[0], b.compare_floats(self.threshold, "ole", part))]
-
-        return b.fold(0, chosen, 1, [b.constant(i1, 0)], rival)[0]
-
-    def each_chosen(
-        self, first: Index, number: int, write: Callable[[Index, Index, SSAValue, Index], None]
-    ) -> SSAValue:
-        """
-        Hands what is chosen of `number` classes from `first` on to `write`: the class, counted from
-        `first` and through all images, the box, and its place. Returns how many boxes there are.
-        """
-        b, count = self.b, self.shape[2]
-
-        def one(step: Index, start: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            row = b.add(first, step)
-            chosen = b.load(self.counts.pointer, row, INDEX, 1)
-            with b.loop(0, chosen) as j:
-                box = b.load(self.found.pointer, b.add(b.mul(row, count), j), INDEX, 1)
-                write(step, row, box, b.add(start[0], j))
-            return [b.index(b.add(start[0], chosen))]
-
-        return b.fold(0, number, 1, [b.index(0)], one)[0]
-
-
-def _all_class_non_max_suppression(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, vision.AllClassNonMaxSuppressionOp)
-    suppression = _ClassSuppression(ctx, op)
-    batch, classes, _ = suppression.shape
-    ctx.tasks((batch * classes,), lambda indices: suppression.choose(indices[0]))
-    ctx.barrier()
-    if op.output_format.data == "onnx":
-        ctx.tasks((1,), lambda _: _write_all(ctx, suppression, sink))
-    else:
-        ctx.tasks((batch,), lambda indices: _write_image(ctx, suppression, indices[0], sink))
-
-
-def _write_all(ctx: KernelContext, suppression: _ClassSuppression, sink: Sink) -> None:
-    """Image, class and box of all that is chosen, and how many rows these are."""
-    b, (batch, classes, count) = ctx.b, suppression.shape
-    rows = batch * classes * count
-
-    def write(_: Index, row: Index, box: SSAValue, target: Index) -> None:
-        for k, each in enumerate((b.div(row, classes), b.mod(row, classes), box)):
-            sink(at((rows, 3), (target, k)), b.index(each))
-
-    total = suppression.each_chosen(0, batch * classes, write)
-    with b.loop(total, rows) as row:
-        for k in range(3):
-            sink(at((rows, 3), (row, k)), b.constant(i64, 0))
-    ctx.sinks[1](at((1,), (0,)), total)
-
-
-def _write_image(
-    ctx: KernelContext, suppression: _ClassSuppression, image: Index, sink: Sink
-) -> None:
-    """Class and box, and the score, of what is chosen of an image, and how many rows these are."""
-    b, (batch, classes, count), kind = ctx.b, suppression.shape, suppression.kind
-    rows = (batch, classes * count)
-
-    def write(step: Index, row: Index, box: SSAValue, target: Index) -> None:
-        for k, each in enumerate((step, box)):
-            sink(at((*rows, 2), (image, target, k)), b.index(each))
-        value = b.load(suppression.scores.pointer, b.add(b.mul(row, count), box), kind, 1)
-        ctx.sinks[1](at(rows, (image, target)), value)
-
-    total = suppression.each_chosen(b.mul(image, classes), classes, write)
-    with b.loop(total, classes * count) as row:
-        for k in range(2):
-            sink(at((*rows, 2), (image, row, k)), b.constant(i64, 0))
-        ctx.sinks[1](at(rows, (image, row)), b.constant(kind.compute, 0.0))
-    ctx.sinks[2](at((batch,), (image,)), total)
-
-
 STRATEGIES: dict[type[Operation], Strategy] = {
     vision.GetValidCountsOp: (Implementation("rows", _get_valid_counts),),
     vision.NonMaxSuppressionOp: (Implementation("rows", _non_max_suppression),),
-    vision.AllClassNonMaxSuppressionOp: (
-        Implementation("classes", _all_class_non_max_suppression),
-    ),
 }

@@ -84,6 +84,28 @@ def suppression_of_all_classes(g: Graph) -> None:
             g.show(op)
 
 
+@TABLE.case(vision.AllClassNonMaxSuppressionOp)
+def suppression_of_many_boxes(g: Graph) -> None:
+    """More than a block of keys and than a vector of rivals; ties, and numbers that are none."""
+    for count, most, least in ((15, 15, -9.0), (257, 40, 0.0), (700, 0, 1.5), (4097, 33, -np.inf)):
+        places = g.rng.uniform(0, 4, (1, count, 2))
+        corners = np.concatenate([places, places + g.rng.uniform(0, 1, (1, count, 2))], 2)
+        corners[0, :: max(count // 9, 1), 1] = np.nan
+        corners[0, 1 :: max(count // 5, 1), 2] = np.inf
+        scores = g.rng.integers(-3, 9, (1, 2, count)).astype(np.float32)
+        scores[0, 0, :: max(count // 7, 1)] = [np.nan, np.inf, -np.inf, -0.0][count % 4]
+        for format in ("onnx", "tensorflow"):
+            op = vision.AllClassNonMaxSuppressionOp(
+                g.input(corners.astype(np.float32)),
+                g.input(scores),
+                g.input(np.int64(most)),
+                g.input(np.float32(0.3)),
+                g.input(np.float32(least)),
+                output_format=format,
+            )
+            g.show(op)
+
+
 @TABLE.each((regions.MultiboxPriorOp,), ("float32", "float16", "float64"))
 def priors(g: Graph, dtype: str) -> None:
     for height, width in ((1, 1), (3, 5), (0, 2)):
