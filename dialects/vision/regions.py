@@ -269,6 +269,8 @@ class RoiAlignOp(RegionOp):
     parts of a region, which is at least 1 by 1, is sampled at `sample_ratio` by `sample_ratio`
     places, as many as it is high and wide, rounded up, if the number is not positive, by
     interpolation between the nearest elements; more than one element outside of the image, it is 0.
+    With `aligned`, which Relay lacks, regions begin and end half an element earlier, so that whole coordinates
+    are centres of elements, and have the size that they state, also less than 1; means of no samples are 0.
 
     Source: Relay's `vision.roi_align`, ONNX's RoiAlign.
     """
@@ -277,6 +279,7 @@ class RoiAlignOp(RegionOp):
 
     sample_ratio: Integer = prop(default=-1)
     mode: Text = prop(default="avg")
+    aligned: Flag = prop(default=False)
 
     def infer_type(self) -> Attribute:
         require_one_of("mode", self.mode, "avg", "max")

@@ -94,14 +94,17 @@ class RegionFunctions(InterpreterFunctions):
         images = widen(data).transpose(op.axes)
         pooled, lengths = op.pooled_size.get_values(), images.shape[2:]
         ratio, means = op.sample_ratio.value.data, op.mode.data == "avg"
+        aligned = bool(op.aligned.value.data)
         result = np.empty((len(rois), images.shape[1], *pooled), images.dtype)
         for r, roi in enumerate(rois.astype(np.float64)):
             image = images[clamped(_whole(roi[0]), len(images))]
             choices: list[list[tuple[Array, Array]]] = []
             for axis, (parts, length) in enumerate(zip(pooled, lengths, strict=True)):
                 start, end = (roi[i + 1 - axis] * op.spatial_scale.value.data for i in (1, 3))
-                size = np.maximum(end - start, 1.0) / parts
-                samples = ratio if ratio > 0 else int(_whole(np.ceil(size)))
+                if aligned:
+                    start, end = start - 0.5, end - 0.5
+                size = (end - start if aligned else np.maximum(end - start, 1.0)) / parts
+                samples = ratio if ratio > 0 else max(int(_whole(np.ceil(size))), 0)
                 places: list[tuple[Array, Array]] = []
                 for part in range(parts):
                     first = start + part * size
@@ -223,4 +226,4 @@ def _sampled_part(
     total = np.zeros(len(image), image.dtype)
     for i, j in np.ndindex(len(y), len(x)):
         total = total + sampled[:, i, j]
-    return total / image.dtype.type(len(y) * len(x))
+    return total / image.dtype.type(max(len(y) * len(x), 1))

@@ -1,6 +1,6 @@
 """Kernel code of what is inside of boxes on images."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.image.resize import LINEAR
+from xrelay.dialects.lengths import larger
 from xrelay.dialects.vision import regions
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
@@ -21,10 +22,12 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
+from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.index import Index
-from xrelay.lowering.emit.position import Position, linear
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.position import Position, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.math.arithmetic import lowest, maximum
+from xrelay.lowering.math.arithmetic import add, lowest, maximum
 from xrelay.lowering.math.convert import REAL, convert
 from xrelay.lowering.math.interpolation import (
     Tap,
@@ -43,6 +46,10 @@ from xrelay.lowering.operators.vision.boxes import multibox_prior, multibox_tran
 
 EPSILON = 1e-5
 """What the edges of parts are moved inwards before they are rounded outwards."""
+
+
+CHANNELS_AT_ONCE = 64
+"""Channels apart from each other that are read at a place: lines of a few rows of so many stay near the core."""
 
 
 def _ceil(b: KernelBuilder, x: SSAValue) -> SSAValue:
@@ -65,10 +72,14 @@ class _Region:
         whole = convert(b, load(0), REAL, INDEX)
         self.image = clamped(b, whole, shape_of(op.data)[batch])
         scale = b.constant(f64, op.spatial_scale.value.data)
-        self.edges = [
-            [b.insert(arith.MulfOp(load(i - axis), scale)).result for i in (2, 4)]
-            for axis in (0, 1)
-        ]
+        shift = b.constant(f64, 0.5)
+
+        def edge(i: int) -> SSAValue:
+            place = b.insert(arith.MulfOp(load(i), scale)).result
+            aligned = isinstance(op, regions.RoiAlignOp) and op.aligned.value.data
+            return b.insert(arith.SubfOp(place, shift)).result if aligned else place
+
+        self.edges = [[edge(i - axis) for i in (2, 4)] for axis in (0, 1)]
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,10 @@ class _Samples:
         counts: list[Index] = []
         for axis, (start, end) in zip(spatial, region.edges, strict=True):
             v = Lanes.of(b, start)
-            size = v.div(v.at_least(v.sub(end, start), 1.0), extent(v, shape[axis]))
+            whole = v.sub(end, start)
+            if not op.aligned.value.data:
+                whole = v.at_least(whole, 1.0)
+            size = v.div(whole, extent(v, shape[axis]))
             counts.append(ratio if ratio > 0 else convert(b, _ceil(b, size), REAL, INDEX))
             firsts.append(v.add(start, v.mul(real(b, coords[axis]), size)))
             sizes.append(size)
@@ -118,49 +132,78 @@ class _Samples:
 
 
 def _roi_align(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    """The points of a cell, and what they read, are found once for many channels, whose sums are in memory of the thread."""
     assert isinstance(op, regions.RoiAlignOp)
     b, source = ctx.b, element_of(op.data)
     kind = wide(source)
     shape, (batch, channel, *spatial) = shape_of(op.result), op.axes
-    lanes = channel_lanes(ctx, kind, channel, len(shape))
+    lanes, channels = channel_lanes(ctx, kind, channel, len(shape)), shape[channel]
+    at_once = channels if lanes > 1 else CHANNELS_AT_ONCE
     data, rois = ctx.in_memory(op.data), ctx.in_memory(op.rois)
+    sums = ctx.private_scratch(kind, row_major((larger(at_once, 1, of_empty=True),)))
     means = op.mode.data == "avg"
 
-    def elements(coords: tuple[Index, ...], width: int) -> SSAValue:
-        region = _Region(ctx, op, rois, coords[batch])
+    def cell(indices: tuple[Index, ...]) -> None:
+        number, group, *cells = indices
+        first = b.mul(group, at_once)
+        coords: list[Index] = [0] * len(shape)
+        coords[batch] = number
+        for axis, place in zip(spatial, cells, strict=True):
+            coords[axis] = place
+        region = _Region(ctx, op, rois, number)
         samples = _Samples.of(ctx, op, region, coords)
-        own = list(coords)
-        own[batch] = region.image
 
-        def load(indices: tuple[SSAValue, ...], _: SSAValue | None) -> SSAValue:
-            place = list(own)
-            for axis, index in zip(spatial, indices, strict=True):
-                place[axis] = index
-            offset = b.flatten(place, data.shape)
-            return convert(b, b.load(data.pointer, offset, source, width), source, kind)
+        def each_channel(body: Callable[[Index, int], None]) -> None:
+            """For the channels of the group, counted from its first one."""
+            if lanes > 1:
+                ctx.vectors(channels, lanes, body)
+                return
+            with b.loop(0, b.smaller(b.sub(channels, first), at_once)) as i:
+                body(i, 1)
 
-        def row(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            y_taps, y_outside = samples.taps(0, i, kind)
+        def clear(i: Index, width: int) -> None:
+            neutral = b.constant(kind.compute, 0.0 if means else lowest(kind), width)
+            b.store(sums.pointer, i, kind, neutral)
 
-            def sample(j: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                x_taps, x_outside = samples.taps(1, j, kind)
-                value = blended(b, (y_taps, x_taps), kind, width, load)
-                outside = b.splat(b.either(y_outside, x_outside), width)
-                value = b.select(outside, b.constant(kind.compute, 0.0, width), value)
-                if means:
-                    return [b.insert(arith.AddfOp(sums[0], value)).result]
-                return [maximum(b, sums[0], value, kind)]
+        def read(place: Sequence[SSAValue], i: Index, width: int) -> SSAValue:
+            own = list(coords)
+            own[batch], own[channel] = region.image, b.add(first, i)
+            for axis, index in zip(spatial, place, strict=True):
+                own[axis] = index
+            loaded = b.load(data.pointer, b.flatten(own, data.shape), source, width)
+            return convert(b, loaded, source, kind)
 
-            return b.fold(0, samples.counts[1], 1, totals, sample)
+        def finish(i: Index, width: int) -> None:
+            total = b.load(sums.pointer, i, kind, width)
+            if means:
+                count = b.larger(b.mul(*samples.counts), 1)
+                product = convert(b, b.index(count), INDEX, kind)
+                total = b.insert(arith.DivfOp(total, b.splat(product, width))).result
+            coords[channel] = b.add(first, i)
+            sink(at(shape, coords, width), convert(b, total, kind, source))
 
-        neutral = b.constant(kind.compute, 0.0 if means else lowest(kind), width)
-        (total,) = b.fold(0, samples.counts[0], 1, [neutral], row)
-        if means:
-            product = convert(b, b.index(b.mul(*samples.counts)), INDEX, kind)
-            total = b.insert(arith.DivfOp(total, b.splat(product, width))).result
-        return convert(b, total, kind, source)
+        each_channel(clear)
+        with b.loop(0, samples.counts[0]) as y, b.loop(0, samples.counts[1]) as x:
+            (y_taps, y_outside), (x_taps, x_outside) = (
+                samples.taps(axis, place, kind) for axis, place in enumerate((y, x))
+            )
+            is_outside = b.either(y_outside, x_outside)
 
-    each_element(ctx, shape, lanes, elements, sink)
+            def sample(i: Index, width: int) -> None:
+                value = blended(
+                    b, (y_taps, x_taps), kind, width, lambda place, _: read(place, i, width)
+                )
+                zero = b.constant(kind.compute, 0.0, width)
+                value = b.select(b.splat(is_outside, width), zero, value)
+                old = b.load(sums.pointer, i, kind, width)
+                new = add(b, old, value, kind) if means else maximum(b, old, value, kind)
+                b.store(sums.pointer, i, kind, new)
+
+            each_channel(sample)
+        each_channel(finish)
+
+    groups = blocks(channels, at_once) if at_once else 0
+    ctx.tasks((shape[batch], groups, *(shape[axis] for axis in spatial)), cell)
 
 
 def _roi_pool(ctx: KernelContext, op: Operation, sink: Sink) -> None:

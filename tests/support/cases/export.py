@@ -406,7 +406,10 @@ def sampled(g: Graph) -> None:
         shape = (2, 3, 6, 7) if layout_ == "NCHW" else (2, 6, 7, 3)
         images = g.input(g.small("float32", *shape))
         op = regions.RoiAlignOp(
-            *(images, g.input(rois), (2, 3), 0.8), layout=layout_, sample_ratio=ratio
+            *(images, g.input(rois), (2, 3), 0.8),
+            layout=layout_,
+            sample_ratio=ratio,
+            aligned=layout_ == "NHWC",
         )
         g.show(op, 100)
 

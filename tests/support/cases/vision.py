@@ -176,6 +176,10 @@ def pooled_regions(g: Graph, dtype: str) -> None:
             for ratio, mode in product((-1, 2), ("avg", "max")):
                 options: dict[str, Any] = {"sample_ratio": ratio, "mode": mode, "layout": layout}
                 g.show(regions.RoiAlignOp(x, rois, size, scale, **options))
+                g.show(regions.RoiAlignOp(x, rois, size, scale, aligned=True, **options))
+    # More channels than are read at once, in two groups of which the last one has fewer.
+    many = g.input(g.small(dtype, 2, 70, 5, 4, low=-50, high=50))
+    g.show(regions.RoiAlignOp(many, rois, (2, 1), 0.5, sample_ratio=2))
     none = g.input(np.zeros((0, 5), dtype))
     g.show(regions.RoiAlignOp(x, none, (2, 2), 1.0, layout="NHWC"))
 

@@ -31,7 +31,9 @@ def roi_align(graph: OutputGraph, op: regions.RoiAlignOp) -> Tensor:
         output_width=width,
         sampling_ratio=max(op.sample_ratio.value.data, 0),
         spatial_scale=real_attribute(op.spatial_scale, data.dtype, "spatial_scale"),
-        coordinate_transformation_mode="output_half_pixel",
+        coordinate_transformation_mode="half_pixel"
+        if op.aligned.value.data
+        else "output_half_pixel",
     )
     targets = canonical.shape(layout.lengths(graph.result_shape(op)))
     return change_layout(graph, result, targets, canonical, layout)[0]

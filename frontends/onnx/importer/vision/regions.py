@@ -8,8 +8,6 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.image.sampling import GridSampleOp
-from xrelay.dialects.pool.pool import AvgPool2DOp
 from xrelay.dialects.tensor.binary import (
     AddOp,
     LessEqualOp,
@@ -19,14 +17,14 @@ from xrelay.dialects.tensor.binary import (
     MultiplyOp,
     SubtractOp,
 )
-from xrelay.dialects.tensor.indexing import GatherNDOp, TakeOp
+from xrelay.dialects.tensor.indexing import GatherNDOp
 from xrelay.dialects.tensor.reduce import MaxOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp, FloorOp
 from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.emitting import joined, quotient, require_range, reshaped
+from xrelay.frontends.onnx.importer.emitting import joined, require_range, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.sizes import require_table
 
@@ -55,19 +53,18 @@ def roi_align(node: Node) -> SSAValue:
     node.shaped(2, "batch_indices", (node.shape_of(rois)[0],))
     require_range(node, 2, "batch_indices", 0, shape[0] - 1)
     shifted = coordinates == "half_pixel"
-    if mode == "avg" and not shifted:
+    if mode == "avg":
         numbers = node.emit(CastOp(images, node.element_type(rois)))
         regions = joined(node, [node.emit(ExpandDimsOp(numbers, 1)), rois], 1)
-        return node.emit(RoiAlignOp(data, regions, size, scale, sample_ratio=ratio))
+        return node.emit(
+            RoiAlignOp(data, regions, size, scale, sample_ratio=ratio, aligned=shifted)
+        )
     if ratio < 1:
-        which = '"half_pixel"' if mode == "avg" else 'the mode "max"'
         raise UnsupportedNode(
-            f"'sampling_ratio' is 0: with {which} the number of samples must be known"
+            "'sampling_ratio' is 0: with the mode \"max\" the number of samples must be known"
         )
     samples = _samples(node, rois, size, ratio, scale, shifted=shifted)
-    if mode == "max":
-        return _largest_of_samples(node, data, images, samples, size, ratio)
-    return _mean_of_samples(node, data, images, samples, ratio)
+    return _largest_of_samples(node, data, images, samples, size, ratio)
 
 
 @dataclass(frozen=True)
@@ -120,30 +117,6 @@ def _samples(
 def _lined(node: Node, value: SSAValue, axis: int) -> SSAValue:
     """What belongs to samples along an axis, [regions, samples], as [regions, samples, 1] or [regions, 1, samples]."""
     return node.emit(ExpandDimsOp(value, 2 - axis))
-
-
-def _mean_of_samples(
-    node: Node,
-    data: SSAValue,
-    images: SSAValue,
-    samples: tuple[_Samples, _Samples],
-    ratio: int,
-) -> SSAValue:
-    """Means of interpolated elements; the nearest stands for those up to one element outside."""
-    shape = node.shape_of(data)
-    lengths = [node.shape_of(each.places)[1] for each in samples]
-    whole = (node.shape_of(images)[0], 1, *lengths)
-    places: list[SSAValue] = []
-    for axis in (1, 0):  # columns come first in grids
-        place = _normalized(node, samples[axis].places, shape[2 + axis])
-        lined = node.emit(ExpandDimsOp(_lined(node, place, axis), 1))
-        places.append(node.emit(BroadcastToOp(lined, whole)))
-    grid = joined(node, places, 1)
-    own = node.emit(TakeOp(data, images, axis=0, mode="clip"))
-    found = node.emit(GridSampleOp(own, grid, padding_mode="border", align_corners=False))
-    kept = node.emit(CastOp(_inside(node, samples), node.element_type(data)))
-    found = node.emit(MultiplyOp(found, node.emit(ExpandDimsOp(kept, 1))))
-    return node.emit(AvgPool2DOp(found, (ratio, ratio), strides=(ratio, ratio)))
 
 
 def _inside(node: Node, samples: tuple[_Samples, _Samples]) -> SSAValue:
@@ -205,12 +178,6 @@ def _neighbours(
         (_lined(node, number, axis), _lined(node, weight, axis))
         for number, weight in ((before, rest), (after, part))
     ]
-
-
-def _normalized(node: Node, place: SSAValue, length: int) -> SSAValue:
-    """Coordinates as those of grids without `align_corners`: -1 and 1 are the ends of the axis."""
-    scaled = node.emit(MultiplyOp(place, quotient(node, 2, length, place)))
-    return node.emit(AddOp(scaled, quotient(node, 1 - length, length, place)))
 
 
 def max_roi_pool(node: Node) -> SSAValue:

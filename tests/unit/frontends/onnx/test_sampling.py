@@ -131,6 +131,7 @@ ROIS = reals(0, 0, 7, 5, 1.3, 2.1, 4.4, 6.2, 3, 3, 3.5, 3.2, -4, -3, 20, 30).res
     [
         ("half_pixel", 2, "avg"),
         ("half_pixel", 3, "avg"),
+        ("half_pixel", 0, "avg"),
         ("output_half_pixel", 2, "avg"),
         ("output_half_pixel", 0, "avg"),
         ("half_pixel", 1, "max"),
@@ -155,7 +156,6 @@ def test_roi_align(coordinates: str, ratio: int, mode: str):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "'sampling_ratio' is 0: with \"half_pixel\""),
         (
             {"mode": "max", "coordinate_transformation_mode": "output_half_pixel"},
             "'sampling_ratio' is 0: with the mode \"max\"",
