@@ -178,6 +178,18 @@ class Evaluator:
             values.append((yield Demand(leaf, position)))
         return self.b.from_lanes(values)
 
+    def neighbours_or_each(self, whole: Demand, are_neighbours: SSAValue, each: Rule) -> Rule:
+        """
+        Elements that are neighbours if a condition holds when the program runs, as it does for most vectors of a long row;
+        else what `each` makes of them one by one.
+        """
+        b, together, apart = self.b, Block(), Block()
+        with b.inside(together):
+            value = yield whole
+        with b.inside(apart):
+            parts = yield from each
+        return b.join(are_neighbours, (together, value), (apart, parts))
+
     def broadcast(self, operand: SSAValue, position: Position) -> Rule:
         """The elements of `operand` that broadcasting pairs with a position of the result."""
         shape = shape_of(operand)

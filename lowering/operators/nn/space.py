@@ -23,7 +23,7 @@ from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.loops.axis_order import AxisOrder
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.nn.upsampling import keeps_rows
-from xrelay.lowering.operators.tensor.transform import join_fields
+from xrelay.lowering.operators.tensor.transform import LONG_ROW, join_fields
 from xrelay.lowering.operators.tensor.unary import nearest
 
 
@@ -33,7 +33,7 @@ def _mirror_pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
 
     def source(coords: Coords) -> list[Index]:
         places: list[Index] = []
-        for coord, length, (before, after) in zip(coords, shape, op.widths, strict=True):
+        for coord, length, (before, after) in zip(coords, shape, op.widths, strict=False):
             place = b.sub(coord, before)
             if before:
                 # A mirror in front of element 0, or on it.
@@ -44,7 +44,26 @@ def _mirror_pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
         return places
 
     straight = not shape or not any(op.widths[-1])
-    return (yield from ev.mapped((op.data, 0), position, source, contiguous=straight))
+    mirrored = ev.mapped((op.data, 0), position, source, contiguous=straight)
+    if straight or position.lanes == 1 or not position.in_row:
+        return (yield from mirrored)
+    *outer, column = position.coords(b)
+    place = b.sub(column, op.widths[-1][0])
+    places = [*source(tuple(outer)), place]
+    return (yield from _row(ev, op.data, places, position.lanes, mirrored))
+
+
+def _row(ev: Evaluator, data: SSAValue, coords: Sequence[Index], lanes: int, each: Rule) -> Rule:
+    """Neighbours in a row of a tensor, the first of which has some coordinates; where it has not all, what `each` makes."""
+    shape, place = shape_of(data), coords[-1]
+    # Behind the last place at which a vector begins.
+    end = shape[-1] - lanes + 1
+    if not may_exceed(end, 0):
+        return (yield from each)
+    inside = ev.b.both(ev.b.compare_index(place, "sge", 0), ev.b.compare_index(place, "slt", end))
+    return (
+        yield from ev.neighbours_or_each(Demand((data, 0), at(shape, coords, lanes)), inside, each)
+    )
 
 
 def _depth_to_space(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -150,17 +169,11 @@ def _fifo_buffer(ev: Evaluator, op: Operation, _: int, position: Position) -> Ru
     return (yield from join_fields(b, position, shapes, axis, field_rule))
 
 
-LONG_ROW = 64
-"""Elements of a row most of whose vectors lie inside of what is padded."""
-
-
 def breaks_rows(op: Operation) -> bool:
     """Whether neighbouring elements of the result come from places that are not neighbours."""
     match op:
-        case space.PadOp() if op.pad_mode.data == "constant" and op.widths:
+        case space.PadOp() | space.MirrorPadOp() if op.widths:
             return _is_padded(op.widths[-1]) and likely(shape_of(op.data)[-1]) < LONG_ROW
-        case space.PadOp() | space.MirrorPadOp():
-            return bool(op.widths) and _is_padded(op.widths[-1])
         case space.SubPixelOp():
             return op.block > 1
         case space.BlockOp():
@@ -189,9 +202,8 @@ def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     last_is_padded = bool(widths) and _grows(widths[-1])
     mode = op.pad_mode.data
     if position.lanes > 1 and (last_is_padded or not position.in_row):
-        if position.in_row and mode == "constant":
-            return (yield from _pad_row(ev, op, position))
-        return (yield from EachLane(_pad)(ev, op, 0, position))
+        each = EachLane(_pad)(ev, op, 0, position)
+        return (yield from _pad_row(ev, op, position, each) if position.in_row else each)
     shifted: list[Index] = [
         b.sub(coord, width[0]) for coord, width in zip(position.coords(b), widths, strict=True)
     ]
@@ -232,29 +244,29 @@ def _is_inside(
     return inside
 
 
-def _pad_row(ev: Evaluator, op: space.PadOp, position: Position) -> Rule:
+def _pad_row(ev: Evaluator, op: space.PadOp, position: Position, each: Rule) -> Rule:
     """Elements of a row: at once where all are those of the data, else one by one."""
-    b, widths, shape = ev.b, op.widths, shape_of(op.data)
+    b, widths, shape, mode = ev.b, op.widths, shape_of(op.data), op.pad_mode.data
     shifted: list[Index] = [
         b.sub(coord, width[0]) for coord, width in zip(position.coords(b), widths, strict=True)
     ]
-    starts = list(shape)
-    starts[-1] = shape[-1] - position.lanes + 1
-    inside = _is_inside(b, shifted, starts, widths)
-    assert inside is not None, "the last axis is padded"
-    if not may_exceed(starts[-1], 0):
-        return (yield from EachLane(_pad)(ev, op, 0, position))
-    # Vectors may lie on both sides of the end of the data, also where nothing is added there.
-    if not may_exceed(widths[-1][1], 0):
-        inside = b.both(inside, b.compare_index(shifted[-1], "slt", starts[-1]))
-    if not may_exceed(widths[-1][0], 0):
-        inside = b.both(inside, b.compare_index(shifted[-1], "sge", 0))
-    then, otherwise = Block(), Block()
-    with b.inside(then):
-        whole = yield Demand((op.data, 0), at(shape, shifted, position.lanes))
-    with b.inside(otherwise):
-        parts = yield from EachLane(_pad)(ev, op, 0, position)
-    return b.join(inside, (then, whole), (otherwise, parts))
+    if mode != "constant":
+        outer = [
+            _pad_coordinate(b, coord, dim, width, mode)
+            for coord, dim, width in zip(shifted[:-1], shape, widths, strict=False)
+        ]
+        return (yield from _row(ev, op.data, [*outer, shifted[-1]], position.lanes, each))
+    inside = _is_inside(b, shifted[:-1], shape[:-1], widths[:-1])
+    if inside is None:
+        return (yield from _row(ev, op.data, shifted, position.lanes, each))
+    within, without = Block(), Block()
+    with b.inside(within):
+        value = yield from _row(ev, op.data, shifted, position.lanes, each)
+    with b.inside(without):
+        raw = yield Demand((op.pad_val, 0), at((), ()))
+        fill = convert(b, raw, element_of(op.pad_val), element_of(op.data))
+        fill = b.splat(fill, position.lanes)
+    return b.join(inside, (within, value), (without, fill))
 
 
 def _pad_coordinate(

@@ -20,6 +20,7 @@ from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.math.arithmetic import add
 from xrelay.lowering.math.convert import REAL, convert
 from xrelay.lowering.operators.tensor.binary import integer_division
 from xrelay.lowering.operators.tensor.unary import nearest
@@ -51,6 +52,8 @@ def _reverse_sequence(ev: Evaluator, op: Operation, _: int, position: Position) 
     assert isinstance(op, reorder.ReverseSequenceOp)
     b, shape = ev.b, position.shape
     axis, batch = op.axes
+    if position.lanes > 1 and not (position.in_row and _moves_rows(op)):
+        return (yield from EachLane(_reverse_sequence)(ev, op, 0, position))
     coords = list(position.coords(b))
     lengths = shape_of(op.seq_lengths)
     raw = yield Demand((op.seq_lengths, 0), at(lengths, [coords[batch]]))
@@ -59,7 +62,12 @@ def _reverse_sequence(ev: Evaluator, op: Operation, _: int, position: Position) 
     place = b.index(coords[axis])
     inside = b.compare_index(place, "slt", length)
     coords[axis] = b.select(inside, b.index(b.sub(b.sub(length, 1), place)), place)
-    return (yield Demand((op.data, 0), at(shape, coords)))
+    return (yield Demand((op.data, 0), at(shape, coords, position.lanes)))
+
+
+def _moves_rows(op: reorder.ReverseSequenceOp) -> bool:
+    """Whether rows along the last axis stay as they are."""
+    return len(shape_of(op.data)) - 1 not in op.axes
 
 
 def _sequence_mask(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -113,14 +121,18 @@ def _sliding_window(ev: Evaluator, op: Operation, _: int, position: Position) ->
 
 def _trilu(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, reorder.TriluOp)
-    b = ev.b
+    b, lanes = ev.b, position.lanes
+    if lanes > 1 and not position.in_row:
+        return (yield from EachLane(_trilu)(ev, op, 0, position))
     row, column = position.coords(b)[-2:]
     raw = yield Demand((op.k, 0), at((), ()))
-    bound = saturated_index(b, raw, element_of(op.k))
-    predicate = "sge" if op.upper.value.data else "sle"
-    kept = b.compare_index(b.sub(column, row), predicate, bound)
+    bound = b.splat(saturated_index(b, raw, element_of(op.k)), lanes)
+    number = b.splat(b.index(b.sub(column, row)), lanes)
+    if lanes > 1:
+        number = add(b, number, b.lane_numbers(lanes), INDEX)
+    kept = b.compare_integers(number, "sge" if op.upper.value.data else "sle", bound)
     value = yield Demand((op.data, 0), position)
-    return b.select(kept, value, b.constant(element_of(op.data).compute, 0))
+    return b.select(kept, value, b.constant(element_of(op.data).compute, 0, lanes))
 
 
 def _matrix_set_diag(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -193,16 +205,22 @@ def _invert_permutation(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
 def breaks_rows(op: Operation) -> bool:
     """Whether neighbouring elements of the result come from places that are not neighbours."""
-    return isinstance(op, reorder.ReverseOp) and len(shape_of(op.data)) - 1 in op.reversed_axes
+    match op:
+        case reorder.ReverseOp():
+            return len(shape_of(op.data)) - 1 in op.reversed_axes
+        case reorder.ReverseSequenceOp():
+            return not _moves_rows(op)
+        case _:
+            return False
 
 
 RULES: dict[type[Operation], RuleFunction] = {
     reorder.ReverseOp: _reverse,
-    reorder.ReverseSequenceOp: EachLane(_reverse_sequence),
+    reorder.ReverseSequenceOp: _reverse_sequence,
     reorder.SequenceMaskOp: EachLane(_sequence_mask),
     reorder.MeshgridOp: _meshgrid,
     reorder.SlidingWindowOp: _sliding_window,
-    reorder.TriluOp: EachLane(_trilu),
+    reorder.TriluOp: _trilu,
     reorder.MatrixSetDiagOp: EachLane(_matrix_set_diag),
     reorder.UnravelIndexOp: EachLane(_unravel_index),
 }

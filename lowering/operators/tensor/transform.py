@@ -6,7 +6,7 @@ from functools import partial
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects.lengths import certainly, is_open
+from xrelay.dialects.lengths import certainly, is_open, likely, may_exceed
 from xrelay.dialects.shapes import leaf_count, leaf_types, normalize_axis
 from xrelay.dialects.tensor import transform
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -47,6 +47,10 @@ def broadcast_rule(ev: Evaluator, op: Operation, _: int, position: Position) -> 
     return (yield from ev.broadcast(op.operands[0], position))
 
 
+LONG_ROW = 64
+"""Elements of a row most of whose vectors lie inside of what is padded, or repeated."""
+
+
 def _tile(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     shape = shape_of(op.operands[0])
 
@@ -54,11 +58,15 @@ def _tile(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
         own = coords[len(coords) - len(shape) :]
         return [ev.b.mod(coord, dim) for coord, dim in zip(own, shape, strict=True)]
 
-    return (
-        yield from ev.mapped(
-            (op.operands[0], 0), position, source, contiguous=_lies_in_tile(ev.b, shape, position)
-        )
-    )
+    in_tile = _lies_in_tile(ev.b, shape, position)
+    repeated = ev.mapped((op.operands[0], 0), position, source, contiguous=in_tile)
+    end = shape[-1] - position.lanes + 1 if shape else 0
+    if in_tile or position.lanes == 1 or not position.in_row or not may_exceed(end, 0):
+        return (yield from repeated)
+    coords = source(position.coords(ev.b))
+    whole = Demand((op.operands[0], 0), at(shape, coords, position.lanes))
+    inside = ev.b.compare_index(coords[-1], "slt", end)
+    return (yield from ev.neighbours_or_each(whole, inside, repeated))
 
 
 def _lies_in_tile(b: KernelBuilder, shape: tuple[int, ...], position: Position) -> bool:
@@ -217,7 +225,8 @@ def breaks_rows(op: Operation) -> bool:
             if not shape or shape[-1] == leaf_shape((op.result, 0))[-1]:
                 return False
             widest = AVX512.lanes(element_of(op.data).bytes)
-            return is_open(shape[-1]) or shape[-1] % widest != 0
+            whole = not is_open(shape[-1]) and shape[-1] % widest == 0
+            return not whole and likely(shape[-1]) < LONG_ROW
         case transform.StridedSliceOp():
             return rank > 0 and op.slices[-1].step != 1
         case transform.ConcatenateOp() | transform.StackOp():

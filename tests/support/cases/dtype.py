@@ -11,7 +11,7 @@ from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, space
 from xrelay.dialects.qnn import conversion as qnn
-from xrelay.dialects.tensor import creation, indexing, transform, unary
+from xrelay.dialects.tensor import creation, indexing, reorder, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import element_type_of
 
@@ -75,12 +75,32 @@ def negative_pads(g: Graph) -> None:
             g.show(space.PadOp(x, number, [first, last], pad_mode=mode), BITS)
 
 
-@OPERANDS.each((space.PadOp,), ("float32", "uint8"))
+@OPERANDS.each((space.PadOp, space.MirrorPadOp), ("float32", "uint8"))
 def pads_of_long_rows(g: Graph, dtype: str) -> None:
     for shape in ((3, 64), (2, 67), (2, 81)):
         x, number = g.input(g.numbers(dtype, *shape)), g.input(g.numbers(dtype))
         for last in ((1, 1), (0, 3), (2, 0), (-1, 2), (2, -3), (17, 40)):
-            g.show(space.PadOp(x, number, [(1, 0), last]))
+            for mode in ("constant", "edge", "reflect"):
+                g.show(space.PadOp(x, number, [(1, 0), last], pad_mode=mode), BITS)
+                # Rows of the data that are whole on all sides.
+                g.show(space.PadOp(x, number, [(0, 0), last], pad_mode=mode), BITS)
+            if min(last) >= 0:
+                for mode in ("SYMMETRIC", "REFLECT"):
+                    g.show(space.MirrorPadOp(x, [(1, 1), last], mode=mode), BITS)
+
+
+@OPERANDS.each((reorder.TriluOp, reorder.ReverseSequenceOp, transform.TileOp), ("float64", "bool"))
+def moved_rows(g: Graph, dtype: str) -> None:
+    """Rows of more than a vector, which stay together or are cut at a place that differs from row to row."""
+    for shape in ((5, 7, 70), (3, 40, 33), (2, 3, 16), (1, 2, 1)):
+        x = g.input(g.numbers(dtype, *shape))
+        for upper, k in product((True, False), (0, 3, -20, 69, 100, -100)):
+            g.show(reorder.TriluOp(x, g.input(np.int64(k)), upper=upper), BITS)
+        for axis, batch in ((0, 1), (1, 0), (2, 0), (0, 2)):
+            lengths = g.input(g.rng.integers(0, shape[axis] + 2, shape[batch]))
+            g.show(reorder.ReverseSequenceOp(x, lengths, seq_axis=axis, batch_axis=batch), BITS)
+        g.show(transform.TileOp(x, [1, 2, 3]), BITS)
+        g.show(transform.TileOp(x, [2, 1, 1, 2]), BITS)
 
 
 @OPERANDS.case(transform.StridedSliceOp)
