@@ -41,17 +41,24 @@ def _arange(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
 
 def _one_hot(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, OneHotOp)
-    b, axis = ev.b, op.normalized_axis
+    b, axis, lanes = ev.b, op.normalized_axis, position.lanes
+    if lanes > 1 and not position.in_row:
+        return (yield from EachLane(_one_hot)(ev, op, 0, position))
     indices, on, off = op.operands
     coords = position.coords(b)
     own = (*coords[:axis], *coords[axis + 1 :])
-    raw = yield Demand((indices, 0), at(shape_of(indices), own))
-    index = saturated_index(b, raw, element_of(indices))
-    hot = b.compare_index(index, "eq", coords[axis])
+    # Lanes are classes of one index, or those of several indices for one class.
+    of_one = axis == len(coords) - 1
+    raw = yield Demand((indices, 0), at(shape_of(indices), own, 1 if of_one else lanes))
+    index = b.splat(saturated_index(b, raw, element_of(indices)), lanes)
+    number = b.splat(b.index(coords[axis]), lanes)
+    if of_one and lanes > 1:
+        number = add(b, number, b.lane_numbers(lanes), INDEX)
+    hot = b.compare_integers(index, "eq", number)
     scalar, kind = at((), ()), element_of(op.results[0])
     first = convert(b, (yield Demand((on, 0), scalar)), element_of(on), kind)
     second = convert(b, (yield Demand((off, 0), scalar)), element_of(off), kind)
-    return b.select(hot, first, second)
+    return b.select(hot, b.splat(first, lanes), b.splat(second, lanes))
 
 
 def _filled(number: int) -> RuleFunction:
@@ -74,7 +81,7 @@ def full(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
 RULES: dict[type[Operation], RuleFunction] = {
     ArangeOp: EachLane(_arange),
     FullOp: full,
-    OneHotOp: EachLane(_one_hot),
+    OneHotOp: _one_hot,
     OnesLikeOp: _filled(1),
     OnesOp: _filled(1),
     ZerosLikeOp: _filled(0),

@@ -1,5 +1,6 @@
 """Kernel code of the operators whose elements come from other places of one tensor."""
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.tensor import reorder
@@ -17,7 +18,7 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.format import row_major
-from xrelay.lowering.emit.index import Index
+from xrelay.lowering.emit.index import Index, lanes_of
 from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add
@@ -30,8 +31,8 @@ def saturated_index(b: KernelBuilder, value: SSAValue, kind: Element) -> SSAValu
     """An integer element as an i64; unsigned numbers that this lacks become the largest."""
     if kind.signed or kind.bits < 64:
         return convert(b, value, kind, INDEX)
-    over = b.compare_integers(value, "slt", b.index(0))
-    return b.select(over, b.index(2**63 - 1), value)
+    zero, most = (b.constant(i64, number, lanes_of(value)) for number in (0, 2**63 - 1))
+    return b.select(b.compare_integers(value, "slt", zero), most, value)
 
 
 def _reverse(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:

@@ -116,6 +116,8 @@ def one_hot(g: Graph, dtype: str) -> None:
         on, off = g.input(np.float32(1.5)), g.input(np.float32(-2.5))
         g.show(creation.OneHotOp(index, on, off, 5, axis=axis))
         g.show(creation.OneHotOp(index, on, off, 17, axis=axis, dtype=i64))
+        many = g.input(g.rng.integers(0, 90, (3, 33)).astype(dtype))
+        g.show(creation.OneHotOp(many, on, off, 67, axis=axis, dtype=f32))
         hot = g.op(creation.OneHotOp(index, on, off, 3, axis=axis, dtype=f32))
         g.show(unary.NegativeOp(hot))
 
