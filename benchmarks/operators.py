@@ -125,6 +125,37 @@ def _mlp(name: str, rows: int, *widths: int) -> Chain:
     return Chain(name, (Input("x", (rows, widths[0])),), tuple(nodes[:-1]))
 
 
+def _of_cube(name: str, operator: str, *constants: Array, **attributes: Any) -> Chain:
+    """An operator on 64×128×128 elements."""
+    return Chain(name, (Input("x", (64, 128, 128)),), (Node(operator, attributes, constants),))
+
+
+def _pad(name: str, mode: str) -> Chain:
+    node = Node("Pad", {"mode": mode}, (np.array([0, 0, 3, 3, 0, 0, 3, 3]),))
+    return Chain(name, (Input("x", (1, 3, 224, 224)),), (node,))
+
+
+def _boxes(name: str, count: int, classes: int, most: int) -> Chain:
+    limits = np.array([most]), np.array([0.5], np.float32), np.array([0.1], np.float32)
+    inputs = Input("boxes", (1, count, 4)), Input("scores", (1, classes, count))
+    return Chain(name, inputs, (Node("NonMaxSuppression", {}, limits),))
+
+
+def _regions(name: str, count: int, ratio: int) -> Chain:
+    inputs = (
+        Input("x", (1, 256, 50, 50)),
+        Input("rois", (count, 4)),
+        Input("images", (count,), (0, 1)),
+    )
+    attributes = {"output_height": 7, "output_width": 7, "sampling_ratio": ratio}
+    return Chain(name, inputs, (Node("RoiAlign", {**attributes, "spatial_scale": 10.0}),))
+
+
+def _einsum(name: str, equation: str, *shapes: tuple[int, ...]) -> Chain:
+    inputs = tuple(Input(f"x{i}", shape) for i, shape in enumerate(shapes))
+    return Chain(name, inputs, (Node("Einsum", {"equation": equation}),))
+
+
 HALF, CORNERS = "half_pixel", "align_corners"
 
 CASES: dict[str, Chain] = {
@@ -146,6 +177,19 @@ CASES: dict[str, Chain] = {
         _gather("gather_rows", (30522, 768), 128, 0),
         _gather("gather_columns", (768, 3072), 128, 1),
         _mlp("mlp_b1", 1, 784, 1024, 1024, 10),
+        _of_cube("argmax_rows", "ArgMax", axis=-1),
+        _of_cube("argmax_columns", "ArgMax", axis=0),
+        _of_cube("hardmax", "Hardmax", axis=-1),
+        _of_cube("cumsum_columns", "CumSum", np.array(0)),
+        _of_cube("trilu", "Trilu", upper=0),
+        _of_cube("cast_int64", "Cast", to=TensorProto.INT64),
+        _pad("pad_reflect", "reflect"),
+        _pad("pad_edge", "edge"),
+        _einsum("einsum_scores", "bihd,bjhd->bhij", (1, 128, 12, 64), (1, 128, 12, 64)),
+        _einsum("einsum_chain", "ij,jk,kl->il", (64, 64), (64, 64), (64, 64)),
+        _boxes("nms_500x10", 500, 10, 50),
+        _boxes("nms_8400", 8400, 1, 300),
+        _regions("roi_align_100", 100, 2),
     )
 }
 """By name, in the order of the table."""
