@@ -67,7 +67,7 @@ def is_better_inlined(site: Site) -> bool:
         return True
     parts = attention_of(site)
     if parts.hides_blocks and is_open(parts.first.columns):
-        return False
+        return False  # There may be more keys than are likely, most of which the kernel leaves out.
     site = site.likely
     if cut_of(attention_of(site), site.target, site.threads).key_blocks > 1:
         # Blocks of keys round otherwise: bits must not depend on the number of threads.

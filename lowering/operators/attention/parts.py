@@ -120,7 +120,8 @@ class Attention:
     def hides_blocks(self) -> bool:
         """Whether it is worth while to look for blocks of scores that are hidden."""
         rows = self.first.rows
-        return self.masks_rows and (is_open(rows) or rows >= MOST_BLOCK_ROWS)
+        many = is_open(rows) or rows >= MOST_BLOCK_ROWS
+        return self.masks_rows and self.takes_key_blocks and many
 
     @property
     def takes_key_blocks(self) -> bool:
@@ -413,8 +414,7 @@ def _likely_cut(
         key_blocks = blocks(first.columns, keys)
     if is_open(parts.first.columns):
         # What is stated is right for the likely number of keys. There may be more, of which blocks are hidden.
-        hides = parts.hides_blocks and parts.takes_key_blocks
-        keys, key_blocks = (OPEN_KEYS, 2) if hides else (keys, 1)
+        keys, key_blocks = (OPEN_KEYS, 2) if parts.hides_blocks else (keys, 1)
     # Each group packs the keys again: as few as give all threads the same number of tasks.
     wanted = 1
     while first.batch * wanted % threads and first.batch * wanted < ENOUGH_ROUNDS * threads:
