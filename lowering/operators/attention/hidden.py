@@ -77,7 +77,7 @@ class HiddenBlocks:
         """
         b, kind = self.b, self.kind
         queries, key, value = magnitudes
-        factor = b.constant(kind.compute, 2.0 * self.parts.first.depth)
+        factor = b.constant(kind.compute, 2 * self.parts.first.depth)
         most = multiply(b, multiply(b, queries, key, kind), factor, kind)
         evaluators = self._evaluators(most, first_key, keys)
         lowest_peak = reduce_elements(self.ctx, [], rows, [Term(MINIMUM, kind)], peaks)[0]

@@ -102,6 +102,18 @@ CAUSAL = model_of(
     opset=23,
 )
 """Attention that hides blocks of keys from blocks of rows."""
+MASKED = model_of(
+    """masked (float[b, s, d] q, float[b, t, d] k, float[b, t, 20] v, float[s, t] m) => (float[b, s, 20] y) {
+        turned = Transpose <perm = [0, 2, 1]> (k)
+        scores = MatMul(q, turned)
+        low = Constant <value_float = -1000.0> ()
+        mask = Mul(m, low)
+        masked = Add(scores, mask)
+        weights = Softmax <axis = -1> (masked)
+        y = MatMul(weights, v)
+    }"""
+)
+"""Attention with a mask of any numbers, and of queries of any depth."""
 BYTES = model_of(
     "bytes (int8[b, m, k] x, int8[b, k, n] w) => (int32[b, m, n] y) { y = MatMulInteger(x, w) }"
 )
@@ -391,6 +403,19 @@ CASES: dict[str, tuple[ModelProto, Mapping[str, int], tuple[Mapping[str, int], .
             for b, s, t in (
                 *((1, 256, 256), (1, 257, 257), (2, 64, 300), (1, 65, 520), (3, 2, 600)),
                 *((1, 300, 70), (1, 63, 513), (2, 129, 512)),
+            )
+        ),
+    ),
+    "masked attention": (
+        MASKED,
+        {"b": 2, "s": 70, "t": 90, "d": 8},
+        tuple(
+            {"b": b, "s": s, "t": t, "d": d}
+            for b, s, t, d in (
+                (1, 64, 300, 17),
+                (2, 100, 513, 5),
+                (1, 7, 600, 32),
+                (3, 130, 40, 16),
             )
         ),
     ),
