@@ -72,6 +72,22 @@ def einsums(g: Graph, dtype: str) -> None:
         g.show(einsum.EinsumOp(data, equation))
 
 
+@SUMS.each((einsum.EinsumOp,), ("float16", "bfloat16", "float32"))
+def einsums_of_large_numbers(g: Graph, dtype: str) -> None:
+    """Products, and sums of some of them, are more than the largest f16; what is rounded is the sum alone."""
+    x, y = np.array([[300, 300, 1]], dtype), np.array([[300, -300, 1]], dtype)
+    for equation, first, second in (
+        ("bi,bi->b", x, y),
+        ("i,i->", x[0], y[0]),
+        ("ij,jk->ik", x, y.T.copy()),
+        ("bij,bkj->bik", x[None], y[None]),
+        ("ij,kj->", x, y),
+        ("bi,bi->b", np.tile(x, (7, 40)), np.tile(y, (7, 40))),
+    ):
+        data = g.op(TupleOp([g.input(first), g.input(second)]))
+        g.show(einsum.EinsumOp(data, equation))
+
+
 @SUMS.each((stft.StftOp,), FLOATS)
 def fourier(g: Graph, dtype: str) -> None:
     for batch, samples, size, hop, length in (

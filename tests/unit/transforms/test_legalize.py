@@ -1,5 +1,7 @@
 """Legalization keeps the meaning of operators, and the code generator knows what it replaces."""
 
+from math import prod
+
 import numpy as np
 import pytest
 from cases import dyn as dyn_cases
@@ -10,9 +12,14 @@ from graphs import LEGALIZATION, Graph
 from guards.passes import results_of
 from xdsl.context import Context
 
+from xrelay.analysis.facts.walking import walk
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.tensor.einsum import EinsumOp
 from xrelay.lowering.program.registry import REWRITTEN, RULES, STRATEGIES
-from xrelay.transforms.legalize.legalize import PARTIAL_RULES
+from xrelay.transforms.legalize.legalize import PARTIAL_RULES, LegalizePass
 from xrelay.transforms.legalize.legalize import RULES as LEGAL
+from xrelay.transforms.rules.legalize.einsum import MOST_GROWTH
 
 
 def test_registry_names_what_the_pass_replaces():
@@ -25,6 +32,23 @@ def test_nothing_with_kernels_is_replaced():
 
 def test_what_is_replaced_in_part_has_kernels():
     assert set(PARTIAL_RULES) <= {*RULES, *STRATEGIES}
+
+
+@pytest.mark.parametrize(
+    "equation", ["abc,def,ghi,adg,beh,cfi->", "abc,cde,bdf,aef->", "ij,jk,kl,lm->im"]
+)
+def test_what_lies_between_in_an_einsum_is_not_much_longer(equation: str):
+    """Than the longest operand or the result: either products in an order of which that is true, or the operator stays."""
+    graph, terms = Graph(1), equation.partition("->")[0].split(",")
+    shapes = [(6,) * len(term) for term in terms]
+    inputs = [graph.input(graph.small("float32", *shape)) for shape in shapes]
+    graph.show(EinsumOp(graph.op(TupleOp(inputs)), equation))
+    module = graph.module().clone()
+    LegalizePass().apply(Context(), module)
+    results = [value for op in walk(module) for value in op.results]
+    lengths = [prod(value.type.get_shape()) for value in results if is_tensor_type(value.type)]
+    assert max(lengths) <= MOST_GROWTH * max(map(prod, shapes))
+    assert not graph.problems(graph.expected(), results_of(module, graph.inputs))
 
 
 @pytest.mark.slow

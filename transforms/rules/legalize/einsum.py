@@ -3,22 +3,23 @@ Einstein's sums by matrix products, two operands at a time.
 
     bihd,bjhd->bhij    transpose and reshape to [bh, i, d] and [bh, j, d], relay.nn.batch_matmul, reshape
     bsd,dhe->bhse      relay.nn.matmul of [bs, d] and [d, he], reshape, transpose
-    ij,jk,kl->il       two products, in the order that multiplies least
+    ij,jk,kl->il       two products, in the order that multiplies least of those that need little memory
     i,j->ij            relay.multiply
     bi,bi->b           relay.multiply, relay.sum
 
 A label is a *batch* where both operands and what follows have it, *summed* where only both operands do, and *free*
-where one has it.
+where one has it. Sums of f16 and bf16 are f32, and rounded once at the end, as the operator's own are.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
+from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, f32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.lengths import certainly, hint
@@ -32,6 +33,8 @@ from xrelay.transforms.rules.emitting import narrowed, shaped, widened
 from xrelay.transforms.rules.rewriting import Emitter
 from xrelay.transforms.rules.tuples import fields_of
 
+MOST_GROWTH = 16
+"""How many times longer than the longest operand or the result tensors between two products may be."""
 MOST_TRIED = 5
 """Of more tensors not every order of products is tried."""
 
@@ -91,7 +94,9 @@ def _contracted(emit: Emitter, left: _Tensor, right: _Tensor, kept: Sequence[Lab
     first, transposed = left.matrices(emit, batch, rows, summed)
     second, plain = right.matrices(emit, batch, columns, summed)
     product = BatchMatmulOp if batch else MatmulOp
-    value = emit(product(first, second, transpose_a=transposed, transpose_b=not plain))
+    narrow = isinstance(element_type_of(first), Float16Type | BFloat16Type)
+    options = {"transpose_a": transposed, "transpose_b": not plain}
+    value = emit(product(first, second, out_dtype=f32 if narrow else None, **options))
     lengths = [left.length([label]) for label in (*batch, *rows)]
     lengths += [right.length([label]) for label in columns]
     return _Tensor(shaped(emit, value, lengths), (*batch, *rows, *columns))
@@ -105,12 +110,18 @@ def _multiplied(
     for tensor in (left, right):
         own = [label for label in labels if label in tensor.labels]
         lengths = [tensor.length([label]) if label in own else 1 for label in labels]
-        operands.append(shaped(emit, tensor.ordered(emit, own), lengths))
+        value = shaped(emit, tensor.ordered(emit, own), lengths)
+        operands.append(widened(emit, value) if summed else value)
     return _Tensor(emit(MultiplyOp(*operands)), labels).summed(emit, kept)
 
 
-def _path(tensors: Sequence[_Tensor], output: Sequence[Label]) -> list[tuple[int, ...]]:
-    """Which tensors to multiply in each step, by their places; products are put at the end. The order depends on hints only."""
+def _path(
+    tensors: Sequence[_Tensor], output: Sequence[Label], result_size: int
+) -> list[tuple[int, ...]]:
+    """
+    Which tensors to multiply in each step, by their places; products are put at the end. All that are left in one step where
+    products of two are too long, or where nothing is summed. The order depends on hints only.
+    """
     labels = dict.fromkeys(label for tensor in tensors for label in tensor.labels)
     numbers = {label: number for number, label in enumerate(labels)}
     operands: list[Any] = []
@@ -119,12 +130,17 @@ def _path(tensors: Sequence[_Tensor], output: Sequence[Label]) -> list[tuple[int
         operands += [np.broadcast_to(np.float32(0), shape), [numbers[x] for x in tensor.labels]]
     # All orders are tried where they are few.
     how = "optimal" if len(tensors) <= MOST_TRIED else "greedy"
-    steps, _ = np.einsum_path(*operands, [numbers[x] for x in output], optimize=how)
+    sizes = [prod(hint(dim) for dim in shape_of(tensor.value)) for tensor in tensors]
+    limit = MOST_GROWTH * max(*sizes, result_size)
+    steps, _ = np.einsum_path(*operands, [numbers[x] for x in output], optimize=(how, limit))
     return [tuple(step) for step in steps[1:]]
 
 
 def einsum(op: EinsumOp, emit: Emitter) -> SSAValue | None:
-    """What an Einstein's sum of two or more tensors is of matrix products; None for diagonals, of bools and of nothing."""
+    """
+    What an Einstein's sum of two or more tensors is of matrix products; None for diagonals, of bools and of nothing, and where
+    tensors between two products would be much longer than those that there are.
+    """
     equation, lengths = op.parsed, shape_of(op.result)
     if len(equation.inputs) == 1 or element_type_of(op.result) == IntegerType(1):
         return None
@@ -138,13 +154,16 @@ def einsum(op: EinsumOp, emit: Emitter) -> SSAValue | None:
     own = [tuple(compress(*each)) for each in zip(equation.inputs, longer, strict=True)]
     order = tuple(compress(equation.output, (not certainly(dim, 1) for dim in lengths)))
     uses = Counter(label for labels in (*own, order) for label in labels)
+    is_summed = any(label not in order for label in uses)
     is_direct = len(values) == 2 and 1 not in uses.values()
     tensors: list[_Tensor] = []
     for value, labels, kept in zip(values, own, longer, strict=True):
-        value = value if is_direct else widened(emit, value)  # What is between is not rounded.
+        value = value if is_direct else widened(emit, value)
         flat = shaped(emit, value, tuple(compress(shape_of(value), kept)))
         tensors.append(_Tensor(flat, labels))
-    for step in _path(tensors, order):
+    for step in _path(tensors, order, prod(map(hint, lengths))):
+        if len(step) > 2 and is_summed:
+            return None
         chosen = [tensors[place] for place in step]
         tensors = [each for place, each in enumerate(tensors) if place not in step]
         result = chosen[0]
