@@ -6,7 +6,7 @@ which test_strategies.py runs.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, nan
 
@@ -21,11 +21,15 @@ from onnx.reference import ReferenceEvaluator
 from raw_calls import RawCode
 from strategy_checks import problems
 from vector_functions import REGISTER_FILES
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
 import xrelay
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, kernel_options, run_passes
+from xrelay.dialects.tensor.binary import MultiplyOp, NotEqualOp
+from xrelay.dialects.tensor.transform import WhereOp
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import Array
 from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
@@ -200,6 +204,55 @@ def test_hidden_blocks_of_special_operands(target: str, attention: Attention) ->
         with np.errstate(all="ignore"):
             wide, other = (array.astype(np.float64) for array in (found, expected))
         np.testing.assert_allclose(wide, other, **tolerance, err_msg=f"{number} {special}")
+
+
+@dataclass(frozen=True)
+class Tested(Attention):
+    """Attention whose scores are tested before the softmax: keys that a query has something in common with are hidden."""
+
+    def weights(self, g: Graph, scores: SSAValue, mask: SSAValue | None) -> SSAValue:
+        low = g.constant(np.array(-1e9, self.dtype))
+        common = g.op(CastOp(g.op(CastOp(scores, i1)), f32))
+        return super().weights(g, g.op(MultiplyOp(common, low)), mask)
+
+
+@pytest.mark.in_turn
+def test_scores_that_become_other_numbers_hide_nothing(target: str) -> None:
+    """What is 0 in the middle and not at both ends: the ends do not bound it."""
+    attention = Tested(1, 1, 70, 300, 16, 16, "none", "causal")
+    graph = Graph()
+    queries, keys, values = attention.arrays(graph)
+    keys[:, [5, 250]] = 0
+    mask = np.zeros((1, 1, 70, 300), np.float32)
+    graph.returns(attention.build_with(graph, queries, keys, values, mask))
+    ((_, expected),) = graph.expected()
+    np.testing.assert_allclose(run(graph, target)[0], expected, rtol=1e-4, atol=1e-5)
+
+
+@dataclass(frozen=True)
+class RoundedFirst(Attention):
+    """Attention whose weights are rounded before zeros stand for those that are NaN."""
+
+    def weights(self, g: Graph, scores: SSAValue, mask: SSAValue | None) -> SSAValue:
+        weights = self.rounded(g, super().weights(g, scores, mask))
+        zero = self.rounded(g, g.constant(np.array(0.25, self.dtype)))
+        return g.op(WhereOp(g.op(NotEqualOp(weights, weights)), zero, weights))
+
+
+@pytest.mark.in_turn
+@pytest.mark.parametrize("short", ["float16", "bfloat16"])
+def test_a_short_number_stands_for_rows_that_see_nothing(target: str, short: str) -> None:
+    attention = RoundedFirst(1, 1, 70, 300, 16, 17, "scores", "added", short=short)
+    seen = visible(70, 300)["some rows see nothing"]
+    mask = np.where(seen, 0, -inf).astype(np.float32)[None, None]
+    graph = Graph()
+    graph.returns(attention.build_with(graph, *attention.arrays(graph), mask))
+    ((_, expected),) = graph.expected()
+    (found,) = run(graph, target)
+    assert np.isfinite(expected.astype(np.float32)).all()
+    bound = 4 * SHORT_BOUNDS[short] * np.abs(expected.astype(np.float32)).max()
+    difference = found.astype(np.float64) - expected.astype(np.float64)
+    assert np.abs(difference).max() < bound
 
 
 SHORT_CASES = (

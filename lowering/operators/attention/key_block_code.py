@@ -288,7 +288,9 @@ class KeyBlockCode(BlockCode):
     def sum_values(self, member: Index, row: Index, weight: SSAValue) -> None:
         """A row whose weights are all the same number."""
         b, kind, source = self.b, self.kind, element_of(self.second.right)
-        for old, new in pairwise((kind, element_of(self.parts.output.tensor_a), kind)):
+        assert self.parts.row_weight is not None
+        stated = element_of(self.parts.row_weight.number)
+        for old, new in pairwise((stated, element_of(self.parts.output.tensor_a), kind)):
             weight = convert(b, weight, old, new)
         keys_are_last, read = self.key_operand(self.second, member, 0)
 

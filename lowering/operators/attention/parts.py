@@ -294,7 +294,13 @@ def _row_weight(changes: Sequence[Operation], weights: set[SSAValue]) -> RowWeig
 
 
 def _is_monotonic(op: Operation, of_scores: Sequence[bool]) -> bool:
-    """Whether the elements of an operator on scores rise with these, or fall, whatever the other operands are."""
+    """
+    Whether the elements of an operator on scores rise with these, or fall, whatever the other operands are. Integers wrap around,
+    and what becomes a bool is false in the middle.
+    """
+    own = [x for x, is_scores in zip(op.operands, of_scores, strict=True) if is_scores]
+    if not all(element_of(value).is_float for value in (*own, op.results[0])):
+        return False
     if isinstance(op, WhereOp):
         return of_scores[0] is False and sum(of_scores) == 1
     if isinstance(op, DivideOp):
