@@ -195,12 +195,12 @@ class KernelBuilder(IndexBuilder):
     ) -> Sequence[SSAValue]:
         """A loop that carries values as long as they pass a test."""
         types = [value.type for value in initial]
-        head, round = Block(arg_types=types), Block(arg_types=types)
+        head, rounds = Block(arg_types=types), Block(arg_types=types)
         with self.inside(head):
             self.insert(scf.ConditionOp(test(head.args), *head.args))
-        with self.inside(round):
-            self.insert(scf.YieldOp(*body(round.args)))
-        loop = scf.WhileOp(list(initial), types, Region(head), Region(round))
+        with self.inside(rounds):
+            self.insert(scf.YieldOp(*body(rounds.args)))
+        loop = scf.WhileOp(list(initial), types, Region(head), Region(rounds))
         return self.insert(loop).results
 
     @contextmanager

@@ -62,7 +62,10 @@ class FuseOrInline(RewritePattern):
 
 
 def is_better_inlined(site: Site) -> bool:
-    """Whether the operators of a composite do better on their own, which is decided for likely lengths."""
+    """
+    Whether the operators of a composite do better on their own, which is decided for likely lengths: never where blocks of
+    keys may be hidden of which it is not known how many there are.
+    """
     if all(each.refusal(site) is not None for each in ATTENTION):
         return True
     parts = attention_of(site)

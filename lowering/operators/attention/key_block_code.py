@@ -180,7 +180,10 @@ class KeyBlockCode(BlockCode):
         return b.join(b.both(many_rows, many_keys), (many, largest), (few, nothing))
 
     def largest_of(self, product: Product, member: Index, first_key: Index, keys: int) -> SSAValue:
-        """The largest magnitude among some keys, or among their values."""
+        """
+        The largest magnitude among some keys, or among their values. They are read again for that: a composite does no more
+        than move, scale and round what its products take.
+        """
         assert self.hidden is not None
         width = self.first.depth if product is self.first else self.second.columns
         keys_are_last, read = self.key_operand(product, member, first_key)

@@ -25,6 +25,7 @@ from xrelay.lowering.loops.reductions import ACCUMULATORS, MAXIMUM, MINIMUM, Red
 from xrelay.lowering.math.arithmetic import add, lowest
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor.argsort import key_element, order_key, precedes, score_key
+from xrelay.lowering.operators.tensor.reduce import axes_of_row
 
 NUMBER = element(i32)
 """Of results, and of elements where keys have 32 bits."""
@@ -154,11 +155,7 @@ class _ArgReduction:
     def reduce_rows(self) -> None:
         """The last axis is reduced: lanes are neighbours, the best of which is the result."""
         ctx, shape, kept, axes = self.ctx, self.shape, self.kept, self.axes
-        # Trailing reduced axes of a tensor in memory are one long row.
-        in_memory = (self.op.data, 0) in ctx.ev.buffers
-        tail = 1 if axes else 0
-        while in_memory and tail < len(axes) and len(shape) - 1 - tail in axes:
-            tail += 1
+        tail = axes_of_row(ctx, self.op.data, axes)
         outer, length = axes[: len(axes) - tail], prod(shape[len(shape) - tail :])
 
         def key_at(
@@ -197,22 +194,22 @@ class _ArgReduction:
 
         def row(indices: tuple[Index, ...], state: Sequence[SSAValue]) -> Sequence[SSAValue]:
             begin, result = b.mul(b.flatten(indices, outer), length), list[SSAValue]()
-            for start, stop, width, vectors in parts:
+            for start, stop, width, together in parts:
 
                 def step(
-                    i: Index, old: Sequence[SSAValue], width: int = width, vectors: int = vectors
+                    i: Index, old: Sequence[SSAValue], width: int = width, together: int = together
                 ) -> list[SSAValue]:
                     number, new = b.add(begin, i), list[SSAValue]()
-                    for n in range(vectors):
+                    for n in range(together):
                         key = key_at(indices, b.add(i, n * width), width)
                         new += self.after((old[2 * n], old[2 * n + 1]), key, number)
                     return new
 
-                own = state[len(result) : len(result) + 2 * vectors]
-                result += b.fold(start, stop, width * vectors, own, step)
+                own = state[len(result) : len(result) + 2 * together]
+                result += b.fold(start, stop, width * together, own, step)
             return result
 
-        widths = [(n, width) for _, _, width, vectors in parts for n in range(vectors)]
+        widths = [(n, width) for _, _, width, together in parts for n in range(together)]
         initial = [value for _, width in widths for value in self.started(width)]
         state = b.fold_nest(outer, initial, row)
         found: list[Best] = []

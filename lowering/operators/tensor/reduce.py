@@ -36,6 +36,14 @@ from xrelay.lowering.math.arithmetic import multiply, subtract
 from xrelay.lowering.math.convert import convert
 
 
+def axes_of_row(ctx: KernelContext, data: SSAValue, axes: Sequence[int]) -> int:
+    """How many of the last reduced axes, the last of a tensor among them, are one long row: all that lie in memory so."""
+    tail, last = (1 if axes else 0), len(shape_of(data)) - 1
+    while (data, 0) in ctx.ev.buffers and tail < len(axes) and last - tail in axes:
+        tail += 1
+    return tail
+
+
 @dataclass(frozen=True)
 class _Axes:
     """A reduction over axes of an operand, computed in `kind`."""
@@ -108,11 +116,7 @@ class _Axes:
     def reduce_rows(self) -> None:
         """The last axis is reduced: lanes are neighbours that become one result."""
         ctx, shape, kept = self.ctx, self.shape, self.kept
-        # Trailing reduced axes of a tensor in memory are one long row.
-        in_memory = (self.op.operands[0], 0) in ctx.ev.buffers
-        tail = 1 if self.axes else 0
-        while in_memory and tail < len(self.axes) and len(shape) - 1 - tail in self.axes:
-            tail += 1
+        tail = axes_of_row(ctx, self.op.operands[0], self.axes)
         outer_axes = list(self.axes[: len(self.axes) - tail])
         length = prod(shape[len(shape) - tail :])
 

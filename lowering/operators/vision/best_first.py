@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.lengths import larger
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import INDEX, Element, element
+from xrelay.lowering.emit.elements import INDEX, Element
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.index import Index
@@ -15,8 +15,7 @@ from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.loops.reductions import MAXIMUM, MINIMUM, Term, reduce_elements
 from xrelay.lowering.math.arithmetic import add, highest, lowest
 from xrelay.lowering.math.convert import convert
-
-NUMBER = element(i32)
+from xrelay.lowering.operators.vision.nms import COUNT
 
 
 class BestFirst:
@@ -30,7 +29,7 @@ class BestFirst:
     """
 
     def __init__(self, ctx: KernelContext, count: int, key: Element):
-        """For rows of `count` keys, which are signed integers of 32 bits; the lowest of them stands for none."""
+        """For rows of `count` keys, which are signed integers; the lowest one stands for none."""
         self.ctx, self.b, self.count, self.key = ctx, ctx.b, count, key
         self.lanes = ctx.target.lanes(key.bytes)
         self.block = self.lanes * self.lanes
@@ -96,11 +95,11 @@ class BestFirst:
 
         def number_at(_: tuple[Index, ...], i: Index, lanes: int) -> SSAValue:
             found = b.load(buffer.pointer, b.add(start, i), self.key, lanes)
-            number = b.splat(convert(b, b.index(i), INDEX, NUMBER), lanes)
+            number = b.splat(convert(b, b.index(i), INDEX, COUNT), lanes)
             if lanes > 1:
-                number = add(b, number, convert(b, b.lane_numbers(lanes), INDEX, NUMBER), NUMBER)
-            none = b.constant(i32, highest(NUMBER), lanes)
+                number = add(b, number, convert(b, b.lane_numbers(lanes), INDEX, COUNT), COUNT)
+            none = b.constant(i32, highest(COUNT), lanes)
             return b.select(b.compare_integers(found, "eq", b.splat(key, lanes)), number, none)
 
-        (number,) = reduce_elements(self.ctx, [], length, [Term(MINIMUM, NUMBER)], number_at)
-        return convert(b, number, NUMBER, INDEX)
+        (number,) = reduce_elements(self.ctx, [], length, [Term(MINIMUM, COUNT)], number_at)
+        return convert(b, number, COUNT, INDEX)
