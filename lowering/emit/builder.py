@@ -109,6 +109,8 @@ class KernelBuilder(IndexBuilder):
             return
         body = Block(arg_types=[i64])
         self._divided(body.args[0], gcd(self.divisor(start), step))
+        if isinstance(start, int) and isinstance(rounds, int) and not is_open(rounds):
+            self.bound(body.args[0], start, start + max(rounds - 1, 0) // step * step)
         with self.inside(body):
             yield body.args[0]
             self.insert(scf.YieldOp())
@@ -320,10 +322,24 @@ class KernelBuilder(IndexBuilder):
         short = self.shuffle(value, range(lanes))
         return self.bitcast(short, scalar_type(value)) if lanes == 1 else short
 
-    def lane_numbers(self, lanes: int) -> SSAValue:
-        """0, 1, 2, … as i64."""
-        numbers = DenseIntOrFPElementsAttr.from_list(VectorType(i64, [lanes]), list(range(lanes)))
+    def lane_numbers(self, lanes: int, type_: IntegerType = i64) -> SSAValue:
+        """0, 1, 2, …"""
+        numbers = DenseIntOrFPElementsAttr.from_list(VectorType(type_, [lanes]), list(range(lanes)))
         return self.attribute(numbers)
+
+    def compare_lanes(
+        self, predicate: str, number: Index, lanes: int, element: Element
+    ) -> SSAValue:
+        """In which lanes of a vector of elements their number compares with an index as stated, for signed predicates."""
+        if lanes == 1:
+            return self.compare_index(0, predicate, number)
+        # All numbers beyond those of the lanes are alike. Fewer bits are compared faster, those of the elements choose among these.
+        bounded = self.index(self.larger(self.smaller(number, lanes), -1))
+        type_ = IntegerType(8 * element.bytes)
+        if type_ != i64:
+            bounded = self.insert(llvm.TruncOp(bounded, type_)).res
+        numbers = self.lane_numbers(lanes, type_)
+        return self.compare_integers(numbers, predicate, self.splat(bounded, lanes))
 
     def bitcast(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """The same bits as another type."""

@@ -49,6 +49,14 @@ ROUNDS_PER_THREAD = 4
 mostly reads what it wrote itself in the step before."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """Elements of a row."""
+
+    start: int
+    length: int
+
+
 VectorBody: TypeAlias = Callable[[tuple[Index, ...], Index, int], None]
 """Code for the vector of a number of lanes at an offset, in a round of the loops around it."""
 
@@ -264,32 +272,45 @@ class KernelContext:
         Covers `length` elements for each round of the nested loops in vectors of `lanes`, and
         what is left in a shorter one. The threads share the rounds, or the vectors of each.
         """
-        if (
+        self.row_tasks(extents, (Part(0, length),), lanes, body)
+
+    def row_tasks(
+        self, extents: Sequence[int], parts: Sequence[Part], lanes: int, body: VectorBody
+    ) -> None:
+        """The same of several parts of a row for each round."""
+        shares_rounds = (
             self.team.size == 1
             or any(certainly(extent, 0) for extent in extents)
             or likely(prod(extents)) >= ROUNDS_PER_THREAD * self.team.size
-        ):
-            self.tasks(
-                extents,
-                lambda indices: self.vectors(length, lanes, lambda i, n: body(indices, i, n)),
-            )
-            return
+        )
+
+        def row(indices: tuple[Index, ...]) -> None:
+            for part in parts:
+                cover = self.vectors if shares_rounds else self._shared_vectors
+                cover(part.length, lanes, lambda i, n: body(indices, i, n), part.start)
+
+        if shares_rounds:
+            self.tasks(extents, row)
+        else:
+            self.b.loop_nest(extents, row)
+
+    def _shared_vectors(
+        self, length: int, lanes: int, body: Callable[[Index, int], None], start: Index
+    ) -> None:
+        """What `vectors` does, of which each thread has a part."""
         b = self.b
         whole = length - length % lanes
-
-        def part(indices: tuple[Index, ...]) -> None:
-            if not certainly(whole, 0):
-                with b.loop(*self.share(whole // lanes)) as i:
-                    body(indices, b.mul(i, lanes), lanes)
-            if is_open(length - whole):
-                with b.loop(*self.share(length - whole)) as i:
-                    body(indices, b.add(i, whole), 1)
-            elif length > whole:
-                # The last thread has the rest.
-                with b.loop(*self.share(1)):
-                    body(indices, whole, length - whole)
-
-        b.loop_nest(extents, part)
+        if not certainly(whole, 0):
+            with b.loop(*self.share(whole // lanes)) as i:
+                b.bound(i, 0, whole // lanes - 1)
+                body(b.add(start, b.mul(i, lanes)), lanes)
+        if is_open(length - whole):
+            with b.loop(*self.share(length - whole)) as i:
+                body(b.add(start, b.add(i, whole)), 1)
+        elif length > whole:
+            # The last thread has the rest.
+            with b.loop(*self.share(1)):
+                body(b.add(start, whole), length - whole)
 
     def vectors(
         self, length: int, lanes: int, body: Callable[[Index, int], None], start: Index = 0

@@ -23,7 +23,7 @@ from xrelay.dialects.shapes import leaf_type, same_shape, static_tensor
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.format import Format
-from xrelay.lowering.emit.index import Index
+from xrelay.lowering.emit.index import Condition, Index
 from xrelay.lowering.emit.position import Position, at
 
 Leaf: TypeAlias = tuple[SSAValue, int]
@@ -178,18 +178,6 @@ class Evaluator:
             values.append((yield Demand(leaf, position)))
         return self.b.from_lanes(values)
 
-    def neighbours_or_each(self, whole: Demand, are_neighbours: SSAValue, each: Rule) -> Rule:
-        """
-        Elements that are neighbours if a condition holds when the program runs, as it does for most vectors of a long row;
-        else what `each` makes of them one by one.
-        """
-        b, together, apart = self.b, Block(), Block()
-        with b.inside(together):
-            value = yield whole
-        with b.inside(apart):
-            parts = yield from each
-        return b.join(are_neighbours, (together, value), (apart, parts))
-
     def broadcast(self, operand: SSAValue, position: Position) -> Rule:
         """The elements of `operand` that broadcasting pairs with a position of the result."""
         shape = shape_of(operand)
@@ -224,26 +212,51 @@ class Evaluator:
             own = Position(shape, (), inner if shape else 0, lanes)
         return b.splat((yield Demand((operand, 0), own)), position.lanes)
 
+    def chosen(
+        self, condition: Condition, then: Callable[[], Rule], otherwise: Callable[[], Rule]
+    ) -> Rule:
+        """One computation where a condition holds, and else another."""
+        if isinstance(condition, bool):
+            return (yield from (then if condition else otherwise)())
+        b, blocks = self.b, (Block(), Block())
+        with b.inside(blocks[0]):
+            one = yield from then()
+        with b.inside(blocks[1]):
+            other = yield from otherwise()
+        return b.join(condition, (blocks[0], one), (blocks[1], other))
+
     def mapped(
         self,
         leaf: Leaf,
         position: Position,
         source: Callable[[tuple[Index, ...]], Sequence[Index]],
         *,
-        contiguous: bool,
+        contiguous: Condition,
+        backwards: bool = False,
     ) -> Rule:
         """
-        The elements whose coordinates in another tensor `source` computes. `contiguous` states
-        that a step along the last axis is a step along the last axis there.
+        The elements whose coordinates in another tensor `source` computes. `contiguous` tells
+        whether steps along the last axis from lane to lane are steps along the last axis there,
+        which are `backwards` or not.
         """
         b = self.b
         shape = leaf_shape(leaf)
-        if position.lanes == 1 or (contiguous and position.in_row):
-            coords = source(position.coords(b))
+
+        def together() -> Rule:
+            first = position.lane(b, position.lanes - 1) if backwards else position
+            value = yield Demand(leaf, at(shape, source(first.coords(b)), position.lanes))
+            if backwards and position.lanes > 1:
+                return b.shuffle(value, range(position.lanes)[::-1])
             # A scalar has one element for all lanes.
-            return b.splat((yield Demand(leaf, at(shape, coords, position.lanes))), position.lanes)
-        lanes = [position.lane(b, i).coords(b) for i in range(position.lanes)]
-        return (yield from self.each_lane(leaf, [at(shape, source(c)) for c in lanes]))
+            return b.splat(value, position.lanes)
+
+        def apart() -> Rule:
+            lanes = [position.lane(b, i).coords(b) for i in range(position.lanes)]
+            return (yield from self.each_lane(leaf, [at(shape, source(c)) for c in lanes]))
+
+        if position.lanes == 1 or not position.in_row:
+            contiguous = position.lanes == 1
+        return (yield from self.chosen(contiguous, together, apart))
 
 
 def argument_of(parameter: SSAValue) -> SSAValue:

@@ -39,6 +39,9 @@ An i64 that is known when the kernel is built, or computed when it runs. What is
 apart as long as possible: it ends as the constant offset of an address.
 """
 
+Condition: TypeAlias = bool | SSAValue
+"""Whether something holds: known when the kernel is built, or an i1 that is computed when it runs."""
+
 OpT = TypeVar("OpT", bound=Operation)
 
 
@@ -83,6 +86,10 @@ class IndexBuilder:
     """Index arithmetic and addresses that are computed already, and where."""
     _divisors: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Numbers that are known to divide indices."""
+    _bounds: dict[SSAValue, tuple[int, int]] = field(
+        default_factory=dict[SSAValue, tuple[int, int]]
+    )
+    """The least and the largest number that indices are known to be."""
 
     def __post_init__(self) -> None:
         self.open_blocks.append(self.entry)
@@ -201,6 +208,22 @@ class IndexBuilder:
             self._divisors[value] = divisor
         return value
 
+    def bounds(self, value: Index) -> tuple[int, int] | None:
+        """The least and the largest number that an index is known to be; None where nothing is known."""
+        base, constant = parts_of(value)
+        if is_open(constant):
+            return None
+        if base is None:
+            return constant, constant
+        known = self._bounds.get(base)
+        return None if known is None else (known[0] + constant, known[1] + constant)
+
+    def bound(self, value: Index, least: int, largest: int) -> None:
+        """States between which numbers an index is."""
+        base, constant = parts_of(value)
+        if base is not None and not any(map(is_open, (least, largest, constant))):
+            self._bounds[base] = least - constant, largest - constant
+
     def add(self, lhs: Index, rhs: Index) -> Index:
         """lhs + rhs"""
         (left, first), (right, second) = parts_of(lhs), parts_of(rhs)
@@ -233,8 +256,10 @@ class IndexBuilder:
         if base is None or certainly(rhs, 0):
             return constant * rhs
         if not certainly(rhs, 1):
-            factor = self.divisor(base) * abs(common_divisor(rhs))
+            factor, known = self.divisor(base) * abs(common_divisor(rhs)), self.bounds(base)
             base = self._divided(self._once(arith.MuliOp, base, self.index(rhs)), factor)
+            if known is not None and not is_open(rhs):
+                self.bound(base, *sorted(number * rhs for number in known))
         return _joined(base, constant * rhs)
 
     def div(self, lhs: Index, rhs: Index) -> Index:
@@ -256,8 +281,21 @@ class IndexBuilder:
         known = self.divisor(lhs)
         if not is_open(rhs) and known % rhs == 0:
             return 0
+        own = lhs if is_open(rhs) else self._without_multiples(lhs, rhs)
+        if self.known_within(own, 0, rhs):
+            return own
         rest = self._once(arith.RemUIOp, self.index(lhs), self.index(rhs))
         return self._divided(rest, gcd(known, common_divisor(rhs)))
+
+    def _without_multiples(self, value: Index, divisor: int) -> Index:
+        """An index without a term that a number divides, if it is a sum with one."""
+        base, constant = parts_of(value)
+        if base is not None and isinstance(base.owner, arith.AddiOp):
+            one, other = base.owner.operands
+            for term, rest in ((one, other), (other, one)):
+                if self.divisor(term) % divisor == 0:
+                    return _joined(rest, constant)
+        return value
 
     def smaller(self, lhs: Index, rhs: Index) -> Index:
         """The smaller of two indices."""
@@ -270,6 +308,43 @@ class IndexBuilder:
         if isinstance(lhs, int) and isinstance(rhs, int):
             return larger(lhs, rhs)
         return self.insert(arith.MaxSIOp(self.index(lhs), self.index(rhs))).result
+
+    def known_within(self, value: Index, low: int | None, high: int | None) -> bool | None:
+        """Whether an index is not below `low`, and below `high`, if that is known. None is no limit."""
+        if any(limit is not None and is_open(limit) for limit in (low, high)):
+            return None
+        if low is not None and high is not None and high <= low:
+            return False
+        bounds = self.bounds(value)
+        if bounds is None:
+            return None
+        least, largest = bounds
+        if (low is None or low <= least) and (high is None or largest < high):
+            return True
+        outside = (low is not None and largest < low) or (high is not None and high <= least)
+        return False if outside else None
+
+    def within(self, value: Index, low: int | None, high: int | None) -> Condition:
+        """Whether an index is not below `low`, and below `high`. None is no limit."""
+        known = self.known_within(value, low, high)
+        if known is not None:
+            return known
+        tests: list[Condition] = []
+        if low is not None and not self.known_within(value, low, None):
+            tests.append(self.compare_index(value, "sge", low))
+        if high is not None and not self.known_within(value, None, high):
+            tests.append(self.compare_index(value, "slt", high))
+        return self.all_of(tests)
+
+    def all_of(self, conditions: Sequence[Condition]) -> Condition:
+        """Whether all of some conditions hold."""
+        if any(each is False for each in conditions):
+            return False
+        result: SSAValue | None = None
+        for each in conditions:
+            if not isinstance(each, bool):
+                result = each if result is None else self.insert(arith.AndIOp(result, each)).result
+        return True if result is None else result
 
     def part(self, number: Index, size: int, length: int) -> tuple[Index, Index]:
         """The numbers below `length` in one of the parts of `size`: from a number up to another."""

@@ -14,6 +14,17 @@ Coords: TypeAlias = tuple[Index, ...]
 
 
 @dataclass(frozen=True)
+class Rows:
+    """
+    What the rows along the last axis of a tensor are made of, where not all neighbours come from
+    neighbours: some stretches, in each of which they do, one after the other, so many times.
+    """
+
+    lengths: tuple[int, ...]
+    repeats: int = 1
+
+
+@dataclass(frozen=True)
 class Position:
     """
     `lanes` consecutive elements of a tensor of shape `shape`.

@@ -29,7 +29,7 @@ from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import group_of
 from xrelay.lowering.operators.core.values import source_leaf, source_leaves
 from xrelay.lowering.operators.tensor.joining import ROWS
-from xrelay.lowering.program.kernel import Rest
+from xrelay.lowering.program.on_demand import Rest
 from xrelay.lowering.program.operations import PASSING_ON, calls_kernel, program_ops
 from xrelay.lowering.program.selection import Choices
 from xrelay.lowering.program.storage import leaves_of, origin

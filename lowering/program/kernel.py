@@ -12,7 +12,6 @@ Which operators have loops, what computes them and which is the anchor is chosen
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from math import prod
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, UnitAttr, i64
@@ -20,46 +19,40 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.values import ConstantOp, TupleOp
-from xrelay.dialects.elementwise import LIGHT_OPS
-from xrelay.dialects.lengths import certainly, hint, holds_lengths, is_open, is_open_type
-from xrelay.dialects.shapes import HasNoCode, same_shape
-from xrelay.dialects.tensor.unary import CastOp
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.lengths import hint, holds_lengths, is_open, is_open_type
+from xrelay.dialects.shapes import HasNoCode
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.attributes import POINTER
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext, Team
-from xrelay.lowering.emit.evaluate import (
-    Buffer,
-    Evaluator,
-    Leaf,
-    element_of,
-    leaf_element,
-    leaf_shape,
-)
+from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import Group
-from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import Packing
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.loops.halo import clear_halo
-from xrelay.lowering.math.convert import converts_quickly
 from xrelay.lowering.operators.core.values import source_leaves
-from xrelay.lowering.operators.nn.norm import channel_shape
 from xrelay.lowering.operators.tensor.joining import has_many_fields
 from xrelay.lowering.operators.tensor.reshape import reshaped_position
 from xrelay.lowering.program.anchors import (
     BROADCASTING,
     ELEMENTWISE,
-    can_be_anchor,
     reshaped,
     without_last_reshapes,
 )
 from xrelay.lowering.program.elements import with_elements
+from xrelay.lowering.program.on_demand import Rest, emit_on_demand, is_light
 from xrelay.lowering.program.operations import PASSING_ON
 from xrelay.lowering.program.options import KernelOptions
-from xrelay.lowering.program.registry import RULES, STRATEGIES, breaks_rows, why_no_code
+from xrelay.lowering.program.registry import (
+    RULES,
+    STRATEGIES,
+    breaks_rows,
+    reads_again,
+    why_no_code,
+)
 from xrelay.lowering.program.selection import Choice
 from xrelay.lowering.program.small import threads_of
 from xrelay.lowering.program.storage import leaves_of
@@ -97,17 +90,6 @@ class Kernel:
     """Whether it is for one thread, in a program for several."""
     elements: int = 1
     """How many elements its results have; without any it must not run."""
-
-
-@dataclass(frozen=True)
-class Rest:
-    """
-    The part of a result that a kernel computes: all but the first so many elements along an axis, which are there. Where all
-    are, an operator replaces some of them.
-    """
-
-    axis: int
-    first: int
 
 
 def kernel_inputs(group: Group, values: Sequence[SSAValue]) -> list[Leaf]:
@@ -234,7 +216,7 @@ def _emit_group(
         for leaf in leaves_of(op.results[0]):
             if leaf in repeated:
                 kept = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
-                _emit_on_demand(ctx, _up_to(ctx, group, leaf), {leaf: kept})
+                emit_on_demand(ctx, _up_to(ctx, group, leaf), {leaf: kept})
                 ctx.barrier()
                 ctx.ev.buffers[leaf] = kept
     if anchor is None:
@@ -253,7 +235,7 @@ def _emit_results(ctx: KernelContext, group: Group, rests: Sequence[Rest | None]
         if ctx.ev.buffers.get(leaf) is not buffer:
             by_shape.setdefault((buffer.shape, rest), {})[leaf] = buffer
     for (_, rest), results in by_shape.items():
-        _emit_on_demand(ctx, group, results, rest)
+        emit_on_demand(ctx, group, results, rest)
 
 
 def _epilogue(ctx: KernelContext, group: Group, anchor: Operation) -> Sink:
@@ -269,7 +251,7 @@ def _epilogue(ctx: KernelContext, group: Group, anchor: Operation) -> Sink:
         if not isinstance(op, (ConstantOp, *PASSING_ON)) and not op.has_trait(ReshapeOnly)
     ]
     ctx.heavy_epilogue = len(computing) > MANY_LIGHT or not all(
-        _is_light(ctx, op) for op in computing
+        is_light(ctx, op) for op in computing
     )
 
     def sink(position: Position, value: SSAValue) -> None:
@@ -282,14 +264,6 @@ def _epilogue(ctx: KernelContext, group: Group, anchor: Operation) -> Sink:
         ctx.store(buffer, position, value)
 
     return sink
-
-
-def _is_light(ctx: KernelContext, op: Operation) -> bool:
-    """Whether an operator is a few instructions."""
-    if not isinstance(op, CastOp):
-        return isinstance(op, LIGHT_OPS)
-    old, new = element_of(op.data), element_of(op.result)
-    return converts_quickly(ctx.b, old, new)
 
 
 def _result_buffers(ctx: KernelContext, op: Operation, group: Group) -> list[Buffer]:
@@ -341,16 +315,16 @@ def _often_wanted(group: Group, complex_ops: AbstractSet[Operation]) -> set[Leaf
 
 def _scattered(ctx: KernelContext, group: Group, complex_ops: AbstractSet[Operation]) -> set[Leaf]:
     """
-    Tensors of which much is computed, and which are then read by operators that do not keep neighbours together: one element at a
-    time, maybe again and again. In memory, they are computed in vectors, and once.
+    Tensors of which much is computed, and which are then read by operators that do not keep neighbours together, or that read
+    elements again and again. In memory, they are computed in vectors, and once.
     """
     found: set[Leaf] = set()
     read_apart: set[SSAValue] = set()
     for op in reversed(group.ops):
         apart = any(result in read_apart for result in op.results) and op not in complex_ops
-        if apart and isinstance(op, ELEMENTWISE) and not _is_light(ctx, op):
+        if apart and isinstance(op, ELEMENTWISE) and not is_light(ctx, op):
             found.update(leaves_of(op.results[0]))
-        elif apart or (op not in complex_ops and breaks_rows(op)):
+        elif apart or (op not in complex_ops and (breaks_rows(op) or reads_again(op))):
             read_apart.update(op.operands)
     return found
 
@@ -364,82 +338,3 @@ def _up_to(ctx: KernelContext, group: Group, leaf: Leaf) -> Group:
             ops.append(op)
             needed.update(each for each in op.operands if (each, 0) not in ctx.ev.buffers)
     return replace(group, ops=tuple(ops[::-1]), result=leaf[0])
-
-
-def _emit_on_demand(
-    ctx: KernelContext, group: Group, results: dict[Leaf, Buffer], rest: Rest | None = None
-) -> None:
-    """Loops over all elements of tensors of one shape, or a part. What they share is computed once."""
-    buffers = list(results.values())
-    shape = buffers[0].shape
-    if 0 in shape:
-        return
-    span = min(_widest_span(group, shape), *(_dense_span(ctx, buffer) for buffer in buffers))
-    if rest is not None:
-        span = min(span, len(shape) - rest.axis)
-    outer, inner = shape[: len(shape) - span], prod(shape[len(shape) - span :])
-    before: list[Index] = [0] * (len(outer) + 1)
-    if rest is not None and rest.axis < len(outer):
-        before[rest.axis] = rest.first
-        length = outer[rest.axis] - rest.first
-        outer = (*outer[: rest.axis], length, *outer[rest.axis + 1 :])
-    elif rest is not None:
-        before[-1] = skipped = rest.first * prod(shape[rest.axis + 1 :])
-        inner -= skipped
-
-    def elements(indices: tuple[Index, ...], start: Index, width: int) -> None:
-        indices = tuple(map(ctx.b.add, indices, before))
-        start = ctx.b.add(start, before[-1])
-        position = Position(shape, indices, start, width)
-        values = [ctx.ev.get(leaf, position) for leaf in results]
-        for buffer, value in zip(buffers, values, strict=True):
-            ctx.store(buffer, position, value)
-
-    ctx.vector_tasks(outer, inner, _lanes(ctx, group), elements)
-
-
-def _dense_span(ctx: KernelContext, result: Buffer) -> int:
-    """How many of the last axes have no gaps in any tensor of the rank of the result."""
-    rank = len(result.shape)
-    formats = [buffer.format for buffer in (result, *ctx.ev.buffers.values())]
-    return min(each.dense_axes for each in formats if len(each.shape) == rank)
-
-
-def _lanes(ctx: KernelContext, group: Group) -> int:
-    """
-    As many lanes as fit for the widest elements; one where vectors would be put together, unless much is computed of these.
-    """
-    on_demand = [op for op in group.ops if (op.results[0], 0) not in ctx.ev.buffers]
-    if any(map(breaks_rows, on_demand)) and not any(
-        isinstance(op, ELEMENTWISE) and not _is_light(ctx, op) and can_be_anchor(op, group)
-        for op in on_demand
-    ):
-        return 1
-    leaves = leaves_of(*group.values)
-    return ctx.target.lanes(max(leaf_element(leaf).bytes for leaf in leaves))
-
-
-def _widest_span(group: Group, shape: tuple[int, ...]) -> int:
-    """
-    How many of the last axes can be run through as one: those on which every operand of the
-    group either has all the lengths of the result or only lengths of 1.
-    """
-    rank = len(shape)
-    span = rank
-    for op in group.ops:
-        puts_together = isinstance(op, TupleOp) and op.result is group.result
-        if isinstance(op, ConstantOp) or puts_together:
-            continue
-        if not isinstance(op, BROADCASTING) or not same_shape(
-            leaf_shape((op.results[0], 0)), shape
-        ):
-            return 1 if rank else 0
-        for i in range(len(op.operands)):
-            operand = channel_shape(op, i) or leaf_shape((op.operands[i], 0))
-            padded = (1,) * (rank - len(operand)) + operand
-            while span > 1 and not (
-                same_shape(padded[rank - span :], shape[rank - span :])
-                or all(certainly(dim, 1) for dim in padded[rank - span :])
-            ):
-                span -= 1
-    return span

@@ -21,7 +21,8 @@ from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import Group, group_of
 from xrelay.lowering.program.elements import with_rounds
-from xrelay.lowering.program.kernel import Kernel, Rest, build_kernel, kernel_inputs
+from xrelay.lowering.program.kernel import Kernel, build_kernel, kernel_inputs
+from xrelay.lowering.program.on_demand import Rest
 from xrelay.lowering.program.operations import (
     PASSING_ON,
     SCALARS,

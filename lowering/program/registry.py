@@ -28,6 +28,7 @@ from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS
 from xrelay.dialects.sparse.coordinates import SparseFillEmptyRowsOp
 from xrelay.dialects.tensor.sort import ArgwhereOp
 from xrelay.lowering.emit.evaluate import EachLane, RuleFunction
+from xrelay.lowering.emit.position import Rows
 from xrelay.lowering.emit.strategy import Selection, Site, Strategy, select
 from xrelay.lowering.operators.attention import code as attention_code
 from xrelay.lowering.operators.conv import conv
@@ -115,6 +116,16 @@ def breaks_rows(op: Operation) -> bool:
     return isinstance(RULES.get(type(op)), EachLane) or any(
         each.breaks_rows(op) for each in families
     )
+
+
+def rows_of(op: Operation) -> Rows | None:
+    """What the rows of a result are made of; None where neighbours are kept together, or nowhere."""
+    return transform.rows_of(op) or space.rows_of(op)
+
+
+def reads_again(op: Operation) -> bool:
+    """Whether elements of an operand become several elements of the result."""
+    return transform.reads_again(op) or space.reads_again(op)
 
 
 STRATEGIES: dict[type[Operation], Strategy] = {

@@ -9,14 +9,18 @@ from itertools import product
 import numpy as np
 import pytest
 from graphs import Graph
+from raw_calls import RawCode
 from vector_functions import targets_here
 from xdsl.ir import SSAValue
 
 import xrelay
 from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.nn.space import MirrorPadOp, PadOp
+from xrelay.dialects.shapes import shape_of
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.indexing import TakeOp
-from xrelay.dialects.tensor.reorder import ReverseOp
+from xrelay.dialects.tensor.reorder import ReverseOp, ReverseSequenceOp, TriluOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TileOp, TransposeOp
 from xrelay.dialects.tensor.unary import NegativeOp, SigmoidOp
 from xrelay.interpreters.arrays import Array
@@ -41,7 +45,29 @@ def twice(g: Graph, x: SSAValue) -> SSAValue:
     return every_second(g, g.op(SigmoidOp(reversed_rows(g, x))))
 
 
-MOVES: tuple[Move, ...] = (tiled, every_second, reversed_rows, twice)
+def mirrored(g: Graph, x: SSAValue) -> SSAValue:
+    return g.op(MirrorPadOp(x, ((2, 0), (1, 1)), mode="SYMMETRIC"))
+
+
+def bordered(g: Graph, x: SSAValue) -> SSAValue:
+    number = g.constant(np.zeros((), np.float32))
+    return g.op(PadOp(x, number, ((0, 1), (5, 40)), pad_mode="edge"))
+
+
+def triangle(g: Graph, x: SSAValue) -> SSAValue:
+    return g.op(TriluOp(x, g.constant(np.array(2)), upper=True))
+
+
+def reversed_sequences(g: Graph, x: SSAValue) -> SSAValue:
+    (_, width), parts = shape_of(x), g.constant(np.array([3, 1, 0]))
+    x = g.op(ReshapeOp(x, (3, 3, width)))
+    return g.op(ReshapeOp(g.op(ReverseSequenceOp(x, parts, seq_axis=0, batch_axis=1)), (9, width)))
+
+
+MOVES: tuple[Move, ...] = (
+    *(tiled, every_second, reversed_rows, twice, mirrored, bordered),
+    *(triangle, reversed_sequences),
+)
 
 
 @pytest.mark.parametrize("target", targets_here())
@@ -64,13 +90,42 @@ def test_before_and_behind(move: Move, target: str) -> None:
 
 def test_what_takes_long_is_computed_once() -> None:
     """In vectors, in memory of the kernel, before it is repeated; what is a few instructions is computed again."""
-    for kind, is_kept in ((SigmoidOp, True), (NegativeOp, False)):
+    moves = ((tiled, 50), (tiled, 64), (mirrored, 20), (mirrored, 100), (bordered, 100))
+    for (move, width), (kind, is_kept) in product(moves, ((SigmoidOp, True), (NegativeOp, False))):
         g = Graph()
-        g.returns(tiled(g, g.op(kind(g.input(np.ones((4, 50), np.float32))))))
+        g.returns(move(g, g.op(kind(g.input(np.ones((4, width), np.float32))))))
         model = xrelay.compile(g.module(), cache=False)
         assert isinstance(model, xrelay.Model)
         assert len(model.signature.steps) == 1
         assert (model.signature.workspace_bytes > 0) == is_kept
+
+
+@pytest.mark.in_turn
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint16, np.bool_])
+def test_padded_and_repeated_rows_of_any_width(dtype: type[np.generic], target: str) -> None:
+    """Bit for bit what NumPy makes of them, -0 and payloads of NaN included."""
+    modes = {"constant": "constant", "edge": "edge", "reflect": "reflect", "SYMMETRIC": "symmetric"}
+    size = np.dtype(dtype).itemsize
+    for width, threads in ((1, 1), (5, 2), (47, 1), (100, 2)):
+        g, expected = Graph(width), list[Array]()
+        bits = g.rng.integers(0, 2 if dtype == np.bool_ else 256, (3, 2, width * size))
+        array = bits.astype(np.uint8).view(dtype)
+        x, number = g.input(array), g.input(np.ones((), dtype))
+        for (name, mode), pads in product(modes.items(), ((0, 1), (3, 3), (33, 99))):
+            most = {"reflect": width - 1, "symmetric": width}.get(mode, 99)
+            widths = [(0, 0), (1, 0), (min(pads[0], most), min(pads[1], most))]
+            if name == "SYMMETRIC":
+                g.returns(g.op(MirrorPadOp(x, widths, mode=name)))
+            else:
+                g.returns(g.op(PadOp(x, number, widths, pad_mode=name)))
+            fill = {"constant_values": 1} if mode == "constant" else {}
+            expected.append(np.pad(array, widths, mode, **fill))
+        for reps in ((2, 1, 3), (1, 3, 17)):
+            g.returns(g.op(TileOp(x, reps)))
+            expected.append(np.tile(array, reps))
+        code = RawCode(g.code(target, threads), optimized=dtype == np.float32)
+        for found, wanted in zip(code.run(g.inputs, threads), expected, strict=True):
+            assert found.tobytes() == wanted.tobytes()
 
 
 def results(

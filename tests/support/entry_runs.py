@@ -32,7 +32,8 @@ from xrelay.lowering.emit.context import BARRIER
 from xrelay.lowering.emit.format import NO_HALO, Format
 from xrelay.lowering.emit.group import Group, group_of
 from xrelay.lowering.program import lower as lowering
-from xrelay.lowering.program.kernel import Kernel, Rest
+from xrelay.lowering.program.kernel import Kernel
+from xrelay.lowering.program.on_demand import Rest
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import Program, lower_function
 from xrelay.lowering.program.selection import Choice

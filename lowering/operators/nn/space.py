@@ -1,10 +1,10 @@
 """Kernel code of the operators that move elements between the axes of images and batches."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects.lengths import certainly, likely, may_exceed
+from xrelay.dialects.lengths import certainly, larger, likely, may_exceed, smaller
 from xrelay.dialects.nn import space
 from xrelay.dialects.nn.upsampling import UpsamplingFamilyOp
 from xrelay.dialects.tensor.layout import IMAGE
@@ -16,10 +16,11 @@ from xrelay.lowering.emit.evaluate import (
     Rule,
     RuleFunction,
     element_of,
+    leaf_shape,
     shape_of,
 )
-from xrelay.lowering.emit.index import Index
-from xrelay.lowering.emit.position import Coords, Position, at
+from xrelay.lowering.emit.index import Condition, Index
+from xrelay.lowering.emit.position import Coords, Position, Rows, at
 from xrelay.lowering.loops.axis_order import AxisOrder
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.nn.upsampling import keeps_rows
@@ -33,7 +34,7 @@ def _mirror_pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
 
     def source(coords: Coords) -> list[Index]:
         places: list[Index] = []
-        for coord, length, (before, after) in zip(coords, shape, op.widths, strict=False):
+        for coord, length, (before, after) in zip(coords, shape, op.widths, strict=True):
             place = b.sub(coord, before)
             if before:
                 # A mirror in front of element 0, or on it.
@@ -43,26 +44,27 @@ def _mirror_pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
             places.append(place)
         return places
 
-    straight = not shape or not any(op.widths[-1])
-    mirrored = ev.mapped((op.data, 0), position, source, contiguous=straight)
-    if straight or position.lanes == 1 or not position.in_row:
-        return (yield from mirrored)
-    *outer, column = position.coords(b)
-    place = b.sub(column, op.widths[-1][0])
-    places = [*source(tuple(outer)), place]
-    return (yield from _row(ev, op.data, places, position.lanes, mirrored))
+    if not shape or not any(op.widths[-1]):
+        return (yield from ev.mapped((op.data, 0), position, source, contiguous=True))
+    place = b.sub(position.coords(b)[-1], op.widths[-1][0])
+    return (yield from _mirrored(ev, op.data, position, source, place))
 
 
-def _row(ev: Evaluator, data: SSAValue, coords: Sequence[Index], lanes: int, each: Rule) -> Rule:
-    """Neighbours in a row of a tensor, the first of which has some coordinates; where it has not all, what `each` makes."""
-    shape, place = shape_of(data), coords[-1]
-    # Behind the last place at which a vector begins.
-    end = shape[-1] - lanes + 1
-    if not may_exceed(end, 0):
-        return (yield from each)
-    inside = ev.b.both(ev.b.compare_index(place, "sge", 0), ev.b.compare_index(place, "slt", end))
+def _mirrored(
+    ev: Evaluator,
+    data: SSAValue,
+    position: Position,
+    source: Callable[[Coords], Sequence[Index]],
+    place: Index,
+) -> Rule:
+    """Elements of mirrored rows, whose coordinates `source` computes: `place` is where the first lane is in a row of the data."""
+    b, length, lanes = ev.b, shape_of(data)[-1], position.lanes
+    turns = b.known_within(place, None, 1 - lanes) or b.known_within(place, length, None)
+    together = turns or _in_row(b, place, length, position)
     return (
-        yield from ev.neighbours_or_each(Demand((data, 0), at(shape, coords, lanes)), inside, each)
+        yield from ev.mapped(
+            (data, 0), position, source, contiguous=together, backwards=bool(turns)
+        )
     )
 
 
@@ -172,8 +174,9 @@ def _fifo_buffer(ev: Evaluator, op: Operation, _: int, position: Position) -> Ru
 def breaks_rows(op: Operation) -> bool:
     """Whether neighbouring elements of the result come from places that are not neighbours."""
     match op:
-        case space.PadOp() | space.MirrorPadOp() if op.widths:
-            return _is_padded(op.widths[-1]) and likely(shape_of(op.data)[-1]) < LONG_ROW
+        case space.PadOp() | space.MirrorPadOp():
+            is_long = not op.widths or likely(shape_of(op.data)[-1]) >= LONG_ROW
+            return not is_long and _is_padded(op.widths[-1])
         case space.SubPixelOp():
             return op.block > 1
         case space.BlockOp():
@@ -196,83 +199,97 @@ def _grows(width: Sequence[int]) -> bool:
     return any(may_exceed(each, 0) for each in width)
 
 
+def rows_of(op: Operation) -> Rows | None:
+    """What the rows of a padded tensor are made of."""
+    if not isinstance(op, space.PadOp | space.MirrorPadOp) or not op.widths:
+        return None
+    if not _is_padded(op.widths[-1]):
+        return None
+    length = leaf_shape((op.result, 0))[-1]
+    # Where more is left out at one end than there is, some of what is added at the other is, too.
+    before, after = (
+        smaller(larger(added, 0), length) if may_exceed(-other, 0) else larger(added, 0)
+        for added, other in (op.widths[-1], op.widths[-1][::-1])
+    )
+    parts = (before, length - before - after, after)
+    return Rows(tuple(part for part in parts if not certainly(part, 0)))
+
+
+def reads_again(op: Operation) -> bool:
+    """Whether elements of the operand become several elements of the result."""
+    if isinstance(op, space.MirrorPadOp):
+        return True
+    return isinstance(op, space.PadOp) and op.pad_mode.data != "constant"
+
+
 def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, space.PadOp)
     b, widths, shape = ev.b, op.widths, shape_of(op.data)
-    last_is_padded = bool(widths) and _grows(widths[-1])
     mode = op.pad_mode.data
-    if position.lanes > 1 and (last_is_padded or not position.in_row):
-        each = EachLane(_pad)(ev, op, 0, position)
-        return (yield from _pad_row(ev, op, position, each) if position.in_row else each)
-    shifted: list[Index] = [
-        b.sub(coord, width[0]) for coord, width in zip(position.coords(b), widths, strict=True)
-    ]
-    if mode != "constant":
-        nearest = [
-            _pad_coordinate(b, coord, dim, width, mode)
-            for coord, dim, width in zip(shifted, shape, widths, strict=True)
-        ]
-        return (yield Demand((op.data, 0), at(shape, nearest, position.lanes)))
-    inside = _is_inside(b, shifted, shape, widths)
-    element = Demand((op.data, 0), at(shape, shifted, position.lanes))
-    if inside is None:
-        return (yield element)
-    then, otherwise = Block(), Block()
-    with b.inside(then):
-        value = yield element
-    with b.inside(otherwise):
-        value_outside = yield Demand((op.pad_val, 0), at((), ()))
-        converted = convert(b, value_outside, element_of(op.pad_val), element_of(op.data))
-        fill = b.splat(converted, position.lanes)
-    return b.join(inside, (then, value), (otherwise, fill))
+
+    def shifted(coords: Coords) -> list[Index]:
+        return [b.sub(coord, width[0]) for coord, width in zip(coords, widths, strict=True)]
+
+    def nearest(coords: Coords) -> list[Index]:
+        places = zip(shifted(coords), shape, widths, strict=True)
+        return [_pad_coordinate(b, *place, mode) for place in places]
+
+    coords = position.coords(b)
+    places = shifted(coords)
+    in_row = not widths or not _grows(widths[-1]) or _in_row(b, places[-1], shape[-1], position)
+    if mode == "constant":
+        return (yield from _pad_constant(ev, op, position, places, in_row))
+    if mode == "edge" and in_row is False and position.in_row:
+        starts = b.known_within(places[-1], None, 2 - position.lanes)
+        if starts or b.known_within(places[-1], shape[-1] - 1, None):
+            # All are the element at one border.
+            border = (*nearest(coords)[:-1], 0 if starts else shape[-1] - 1)
+            return b.splat((yield Demand((op.data, 0), at(shape, border))), position.lanes)
+    if mode == "reflect" and in_row is not True:
+        return (yield from _mirrored(ev, op.data, position, nearest, places[-1]))
+    return (yield from ev.mapped((op.data, 0), position, nearest, contiguous=in_row))
 
 
-def _is_inside(
-    b: KernelBuilder,
-    shifted: Sequence[Index],
-    shape: Sequence[int],
-    widths: Sequence[tuple[int, ...]],
-) -> SSAValue | None:
-    """Whether coordinates are those of an element of the data; None where they always are."""
-    inside: SSAValue | None = None
-    for coord, dim, width in zip(shifted, shape, widths, strict=True):
-        before, after = (may_exceed(each, 0) for each in width)
-        tests = [("sge", 0)] * before + [("slt", dim)] * after
-        for predicate, bound in tests:
-            test = b.compare_index(coord, predicate, bound)
-            inside = test if inside is None else b.both(inside, test)
-    return inside
+def _in_row(b: KernelBuilder, place: Index, length: int, position: Position) -> Condition:
+    """Whether all lanes of a position, of which the first is at a place, are elements of a row that is padded."""
+    return position.lanes == 1 or b.within(place, 0, length - position.lanes + 1)
 
 
-def _pad_row(ev: Evaluator, op: space.PadOp, position: Position, each: Rule) -> Rule:
-    """Elements of a row: at once where all are those of the data, else one by one."""
-    b, widths, shape, mode = ev.b, op.widths, shape_of(op.data), op.pad_mode.data
-    shifted: list[Index] = [
-        b.sub(coord, width[0]) for coord, width in zip(position.coords(b), widths, strict=True)
-    ]
-    if mode != "constant":
-        outer = [
-            _pad_coordinate(b, coord, dim, width, mode)
-            for coord, dim, width in zip(shifted[:-1], shape, widths, strict=False)
-        ]
-        return (yield from _row(ev, op.data, [*outer, shifted[-1]], position.lanes, each))
-    inside = _is_inside(b, shifted[:-1], shape[:-1], widths[:-1])
-    if inside is None:
-        return (yield from _row(ev, op.data, shifted, position.lanes, each))
-    within, without = Block(), Block()
-    with b.inside(within):
-        value = yield from _row(ev, op.data, shifted, position.lanes, each)
-    with b.inside(without):
-        raw = yield Demand((op.pad_val, 0), at((), ()))
-        fill = convert(b, raw, element_of(op.pad_val), element_of(op.data))
-        fill = b.splat(fill, position.lanes)
-    return b.join(inside, (within, value), (without, fill))
+def _pad_constant(
+    ev: Evaluator, op: space.PadOp, position: Position, places: Sequence[Index], in_row: Condition
+) -> Rule:
+    """Elements of rows: at once where all are those of the data or none is, else one by one."""
+    b, shape, lanes = ev.b, shape_of(op.data), position.lanes
+    if not position.in_row:
+        return (yield from EachLane(_pad)(ev, op, 0, position))
+
+    def whole() -> Rule:
+        return (yield Demand((op.data, 0), at(shape, places, lanes)))
+
+    def fill() -> Rule:
+        value = yield Demand((op.pad_val, 0), at((), ()))
+        converted = convert(b, value, element_of(op.pad_val), element_of(op.data))
+        return b.splat(converted, lanes)
+
+    def apart() -> Rule:
+        return (yield from EachLane(_pad)(ev, op, 0, position))
+
+    if in_row is False and b.known_within(places[-1], 1 - lanes, shape[-1]) is False:
+        return (yield from fill())
+    tests: list[Condition] = [in_row]
+    # Of several lanes, `in_row` says it of the last axis.
+    for axis in range(len(shape) if lanes == 1 else len(shape) - 1):
+        before, after = (may_exceed(each, 0) for each in op.widths[axis])
+        limits = (0 if before else None, shape[axis] if after else None)
+        tests.append(b.within(places[axis], *limits))
+    otherwise = fill if in_row is True else apart
+    return (yield from ev.chosen(b.all_of(tests), whole, otherwise))
 
 
 def _pad_coordinate(
     b: KernelBuilder, coord: Index, dim: int, width: Sequence[int], mode: str
 ) -> Index:
-    if not _grows(width):
+    if not _grows(width) or b.known_within(coord, 0, dim):
         return coord
     if mode == "edge":
         return b.smaller(b.larger(coord, 0), dim - 1)

@@ -59,11 +59,17 @@ class _Finder:
         """How many elements of a part are not 0."""
         return self._each(start, stop, self.b.index(0), lambda place, lanes, found, row: None)
 
-    def write(self, start: Index, stop: Index, first: SSAValue) -> SSAValue:
-        """Writes the rows of a part from row `first` on; the row after them."""
+    def write(
+        self, start: Index, stop: Index, first: SSAValue, *, is_all: bool = False
+    ) -> SSAValue:
+        """Writes the rows of a part, or of all, from row `first` on; the row after them."""
         b = self.b
 
         def write(place: Index, lanes: int, found: SSAValue, row: SSAValue) -> None:
+            if lanes == 1 and is_all:
+                # What is not found is written over by what is found next: no processor guesses well which it is.
+                self._write_row(row, b.unflatten(place, self.shape))
+                return
             if lanes == 1:
                 with b.when(found):
                     self._write_row(row, b.unflatten(place, self.shape))
@@ -126,7 +132,7 @@ def _argwhere(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         return
 
     def everything(_: Coords) -> None:
-        finder.set_total(finder.write(0, finder.size, ctx.b.index(0)))
+        finder.set_total(finder.write(0, finder.size, ctx.b.index(0), is_all=True))
 
     ctx.tasks((1,), everything)
 

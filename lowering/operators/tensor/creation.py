@@ -22,6 +22,7 @@ from xrelay.lowering.emit.evaluate import (
     leaf_element,
     shape_of,
 )
+from xrelay.lowering.emit.hoist import before_loops
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
@@ -42,22 +43,25 @@ def _arange(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
 def _one_hot(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, OneHotOp)
     b, axis, lanes = ev.b, op.normalized_axis, position.lanes
-    if lanes > 1 and not position.in_row:
+    if not position.in_row:
         return (yield from EachLane(_one_hot)(ev, op, 0, position))
     indices, on, off = op.operands
-    coords = position.coords(b)
-    own = (*coords[:axis], *coords[axis + 1 :])
-    # Lanes are classes of one index, or those of several indices for one class.
-    of_one = axis == len(coords) - 1
-    raw = yield Demand((indices, 0), at(shape_of(indices), own, 1 if of_one else lanes))
-    index = b.splat(saturated_index(b, raw, element_of(indices)), lanes)
-    number = b.splat(b.index(coords[axis]), lanes)
-    if of_one and lanes > 1:
-        number = add(b, number, b.lane_numbers(lanes), INDEX)
-    hot = b.compare_integers(index, "eq", number)
     scalar, kind = at((), ()), element_of(op.results[0])
-    first = convert(b, (yield Demand((on, 0), scalar)), element_of(on), kind)
-    second = convert(b, (yield Demand((off, 0), scalar)), element_of(off), kind)
+    with before_loops(b, ()):
+        first = convert(b, (yield Demand((on, 0), scalar)), element_of(on), kind)
+        second = convert(b, (yield Demand((off, 0), scalar)), element_of(off), kind)
+    coords = position.coords(b)
+    shape, own = shape_of(indices), (*coords[:axis], *coords[axis + 1 :])
+    if axis == len(position.shape) - 1:
+        # One index for all lanes, once for a row.
+        with before_loops(b, own):
+            raw = yield Demand((indices, 0), at(shape, own))
+            index = saturated_index(b, raw, element_of(indices))
+        hot = b.compare_lanes("eq", b.sub(index, coords[axis]), lanes, kind)
+    else:
+        raw = yield Demand((indices, 0), at(shape, own, lanes))
+        place = b.splat(b.index(coords[axis]), lanes)
+        hot = b.compare_integers(convert(b, raw, element_of(indices), INDEX), "eq", place)
     return b.select(hot, b.splat(first, lanes), b.splat(second, lanes))
 
 

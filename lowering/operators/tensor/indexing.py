@@ -26,7 +26,7 @@ from xrelay.lowering.emit.evaluate import (
 )
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.hoist import before_loops
-from xrelay.lowering.emit.index import Index
+from xrelay.lowering.emit.index import Index, lanes_of
 from xrelay.lowering.emit.position import Coords, Position, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, maximum, minimum, multiply
@@ -156,8 +156,10 @@ def from_the_end(
 
 
 Initial = Callable[[Position], SSAValue]
-Placed = tuple[Sequence[Index], SSAValue | None, SSAValue]
-"""Coordinates, whether they exist (always for None), and an update."""
+Placed = tuple[Sequence[Index], SSAValue | None]
+"""The coordinates of the first element of a row of updates, and whether they exist; always for None."""
+Updates = Callable[[Coords, Index, int], SSAValue]
+"""So many elements of a row of updates, from one on."""
 
 
 def _scatter(
@@ -166,14 +168,16 @@ def _scatter(
     shape: tuple[int, ...],
     kind: Element,
     extents: Sequence[int],
+    width: int,
     place_of: Callable[[Coords], Placed],
+    updates: Updates,
     mode: str,
     sink: Sink,
 ) -> None:
     """
-    A tensor that begins as `initial` and takes updates one after the other, by one thread: for each
-    of the nested loops, `place_of` gives the coordinates, whether they exist, and the update. It is
-    computed where it goes, unless others compute with it first.
+    A tensor that begins as `initial` and takes rows of `width` updates along its last axis, one after the other, by one
+    thread: for each of the nested loops, `place_of` tells where. It is computed where it goes, unless others compute with
+    it first.
     """
     b, lanes = ctx.b, ctx.target.lanes(kind.bytes)
     buffer = ctx.places[0] if ctx.places else ctx.scratch(kind, row_major(shape))
@@ -186,13 +190,21 @@ def _scatter(
         place = position(indices, start, width)
         ctx.store(buffer, place, initial(place))
 
+    def change(coords: Coords, place: Sequence[Index]) -> None:
+        first = buffer.origin(b, place)
+        ctx.vectors(
+            width,
+            lanes,
+            lambda i, n: _change(b, buffer, b.add(first, i), updates(coords, i, n), mode),
+        )
+
     def update(coords: Coords) -> None:
-        place, inside, value = place_of(coords)
+        place, inside = place_of(coords)
         if inside is None:
-            _change(b, buffer, place, value, mode)
+            change(coords, place)
             return
         with b.when(inside):
-            _change(b, buffer, place, value, mode)
+            change(coords, place)
 
     def finish(indices: Coords, start: Index, width: int) -> None:
         place = buffer.origin(b, (*indices, start)[: len(shape)])
@@ -207,13 +219,13 @@ def _scatter(
         ctx.vector_tasks(outer, inner, lanes, finish)
 
 
-def _change(
-    b: KernelBuilder, buffer: Buffer, place: Sequence[Index], value: SSAValue, mode: str
-) -> None:
-    kind, offset = buffer.element, buffer.origin(b, place)
+def _change(b: KernelBuilder, buffer: Buffer, offset: Index, value: SSAValue, mode: str) -> None:
+    """Changes neighbours in memory by an update of each."""
+    kind = buffer.element
     if mode != "update":
         computed = wide(kind)
-        old = convert(b, b.load(buffer.pointer, offset, kind, 1), kind, computed)
+        old = b.load(buffer.pointer, offset, kind, lanes_of(value))
+        old = convert(b, old, kind, computed)
         result = COMBINE[mode](b, old, convert(b, value, kind, computed), computed)
         value = convert(b, result, computed, kind)
     b.store(buffer.pointer, offset, kind, value)
@@ -228,11 +240,13 @@ def _scatter_elements(mode: str) -> Strategy:
         def place_of(coords: Coords) -> Placed:
             raw = ctx.ev.get((op.indices, 0), at(inner, coords))
             place, inside = from_the_end(b, raw, kind, shape[axis])
-            own = [*coords[:axis], place, *coords[axis + 1 :]]
-            return own, inside, ctx.ev.get((op.updates, 0), at(inner, coords))
+            return [*coords[:axis], place, *coords[axis + 1 :]], inside
+
+        def updates(coords: Coords, _: Index, lanes: int) -> SSAValue:
+            return ctx.ev.get((op.updates, 0), at(inner, coords, lanes))
 
         initial = partial(ctx.ev.get, (op.data, 0))
-        _scatter(ctx, initial, shape, element_of(op.data), inner, place_of, mode, sink)
+        _scatter(ctx, initial, shape, element_of(op.data), inner, 1, place_of, updates, mode, sink)
 
     return (Implementation("loops", emit),)
 
@@ -240,7 +254,10 @@ def _scatter_elements(mode: str) -> Strategy:
 def _scatter_nd(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, indexing.ScatterNDOp)
     b, shape, kind = ctx.b, shape_of(op.data), element_of(op.indices)
-    (count, *places), extents = shape_of(op.indices), shape_of(op.updates)
+    (count, *places), new_shape = shape_of(op.indices), shape_of(op.updates)
+    # What is behind the axes that indices name is updated together: rows of the last axis, if there are any.
+    in_rows = len(new_shape) > len(places)
+    extents, width = (new_shape[:-1], new_shape[-1]) if in_rows else (new_shape, 1)
 
     def place_of(coords: Coords) -> Placed:
         own: list[Index] = []
@@ -251,11 +268,14 @@ def _scatter_nd(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             place, inside = from_the_end(b, raw, kind, shape[i])
             own.append(place)
             exists = inside if exists is None else b.both(exists, inside)
-        update = ctx.ev.get((op.updates, 0), at(extents, coords))
-        return [*own, *coords[len(places) :]], exists, update
+        return [*own, *coords[len(places) :], *([0] if in_rows else [])], exists
 
-    initial, mode = partial(ctx.ev.get, (op.data, 0)), op.mode.data
-    _scatter(ctx, initial, shape, element_of(op.data), extents, place_of, mode, sink)
+    def updates(coords: Coords, start: Index, lanes: int) -> SSAValue:
+        place = (*coords, start) if in_rows else coords
+        return ctx.ev.get((op.updates, 0), at(new_shape, place, lanes))
+
+    initial, mode, data_kind = partial(ctx.ev.get, (op.data, 0)), op.mode.data, element_of(op.data)
+    _scatter(ctx, initial, shape, data_kind, extents, width, place_of, updates, mode, sink)
 
 
 def _sparse_to_dense(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -274,15 +294,18 @@ def _sparse_to_dense(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             inside = b.both(b.compare_index(place, "sge", 0), below)
             own.append(place)
             exists = inside if exists is None else b.both(exists, inside)
-        value = ctx.ev.get((op.sparse_values, 0), at(values, coords[: len(values)]))
-        return own, exists, value
+        return own, exists
+
+    def updates(coords: Coords, _: Index, lanes: int) -> SSAValue:
+        return ctx.ev.get((op.sparse_values, 0), at(values, coords[: len(values)], lanes))
 
     def initial(position: Position) -> SSAValue:
         value = ctx.ev.get((op.default_value, 0), at((), ()))
         value = convert(b, value, element_of(op.default_value), element_of(op.result))
         return b.splat(value, position.lanes)
 
-    _scatter(ctx, initial, shape, element_of(op.result), (count,), place_of, "update", sink)
+    kind_of_result = element_of(op.result)
+    _scatter(ctx, initial, shape, kind_of_result, (count,), 1, place_of, updates, "update", sink)
 
 
 def index_value(

@@ -1,6 +1,5 @@
 """Kernel code of the operators whose elements come from other places of one tensor."""
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.tensor import reorder
@@ -18,10 +17,10 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.format import row_major
-from xrelay.lowering.emit.index import Index, lanes_of
+from xrelay.lowering.emit.hoist import before_loops
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.math.arithmetic import add
 from xrelay.lowering.math.convert import REAL, convert
 from xrelay.lowering.operators.tensor.binary import integer_division
 from xrelay.lowering.operators.tensor.unary import nearest
@@ -31,8 +30,8 @@ def saturated_index(b: KernelBuilder, value: SSAValue, kind: Element) -> SSAValu
     """An integer element as an i64; unsigned numbers that this lacks become the largest."""
     if kind.signed or kind.bits < 64:
         return convert(b, value, kind, INDEX)
-    zero, most = (b.constant(i64, number, lanes_of(value)) for number in (0, 2**63 - 1))
-    return b.select(b.compare_integers(value, "slt", zero), most, value)
+    over = b.compare_integers(value, "slt", b.index(0))
+    return b.select(over, b.index(2**63 - 1), value)
 
 
 def _reverse(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -45,30 +44,27 @@ def _reverse(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
             for axis, coord in enumerate(coords)
         ]
 
-    stays = len(shape) - 1 not in axes
-    return (yield from ev.mapped((op.data, 0), position, source, contiguous=stays))
+    turns = len(shape) - 1 in axes
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=True, backwards=turns))
 
 
 def _reverse_sequence(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, reorder.ReverseSequenceOp)
+    if position.lanes > 1 and (breaks_rows(op) or not position.in_row):
+        return (yield from EachLane(_reverse_sequence)(ev, op, 0, position))
     b, shape = ev.b, position.shape
     axis, batch = op.axes
-    if position.lanes > 1 and not (position.in_row and _moves_rows(op)):
-        return (yield from EachLane(_reverse_sequence)(ev, op, 0, position))
     coords = list(position.coords(b))
     lengths = shape_of(op.seq_lengths)
-    raw = yield Demand((op.seq_lengths, 0), at(lengths, [coords[batch]]))
-    bounded = b.larger(saturated_index(b, raw, element_of(op.seq_lengths)), 0)
-    length = b.smaller(bounded, shape[axis])
-    place = b.index(coords[axis])
-    inside = b.compare_index(place, "slt", length)
-    coords[axis] = b.select(inside, b.index(b.sub(b.sub(length, 1), place)), place)
+    # Once for all elements of a row that come from one row.
+    with before_loops(b, (coords[batch], coords[axis])):
+        raw = yield Demand((op.seq_lengths, 0), at(lengths, [coords[batch]]))
+        bounded = b.larger(saturated_index(b, raw, element_of(op.seq_lengths)), 0)
+        length = b.smaller(bounded, shape[axis])
+        place = b.index(coords[axis])
+        inside = b.compare_index(place, "slt", length)
+        coords[axis] = b.select(inside, b.index(b.sub(b.sub(length, 1), place)), place)
     return (yield Demand((op.data, 0), at(shape, coords, position.lanes)))
-
-
-def _moves_rows(op: reorder.ReverseSequenceOp) -> bool:
-    """Whether rows along the last axis stay as they are."""
-    return len(shape_of(op.data)) - 1 not in op.axes
 
 
 def _sequence_mask(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -122,18 +118,20 @@ def _sliding_window(ev: Evaluator, op: Operation, _: int, position: Position) ->
 
 def _trilu(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, reorder.TriluOp)
-    b, lanes = ev.b, position.lanes
-    if lanes > 1 and not position.in_row:
+    if not position.in_row:
         return (yield from EachLane(_trilu)(ev, op, 0, position))
+    b, kind, lanes = ev.b, element_of(op.data), position.lanes
     row, column = position.coords(b)[-2:]
-    raw = yield Demand((op.k, 0), at((), ()))
-    bound = b.splat(saturated_index(b, raw, element_of(op.k)), lanes)
-    number = b.splat(b.index(b.sub(column, row)), lanes)
-    if lanes > 1:
-        number = add(b, number, b.lane_numbers(lanes), INDEX)
-    kept = b.compare_integers(number, "sge" if op.upper.value.data else "sle", bound)
+    rows, columns = position.shape[-2:]
+    with before_loops(b, ()):
+        raw = yield Demand((op.k, 0), at((), ()))
+        # No diagonal is beyond the corners of the matrix.
+        bound = b.smaller(saturated_index(b, raw, element_of(op.k)), columns)
+        bound = b.larger(bound, b.sub(0, rows))
+    predicate = "sge" if op.upper.value.data else "sle"
+    kept = b.compare_lanes(predicate, b.sub(b.add(bound, row), column), lanes, kind)
     value = yield Demand((op.data, 0), position)
-    return b.select(kept, value, b.constant(element_of(op.data).compute, 0, lanes))
+    return b.select(kept, value, b.constant(kind.compute, 0, lanes))
 
 
 def _matrix_set_diag(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -206,13 +204,7 @@ def _invert_permutation(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
 def breaks_rows(op: Operation) -> bool:
     """Whether neighbouring elements of the result come from places that are not neighbours."""
-    match op:
-        case reorder.ReverseOp():
-            return len(shape_of(op.data)) - 1 in op.reversed_axes
-        case reorder.ReverseSequenceOp():
-            return not _moves_rows(op)
-        case _:
-            return False
+    return isinstance(op, reorder.ReverseSequenceOp) and len(shape_of(op.data)) - 1 in op.axes
 
 
 RULES: dict[type[Operation], RuleFunction] = {

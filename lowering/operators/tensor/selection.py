@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from math import log2
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, VectorType, i32
+from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.lengths import certainly, is_open, larger, smaller
@@ -191,8 +191,7 @@ class Selector:
         start = self._narrow(b.index(first))
         if lanes == 1:
             return start
-        steps = DenseIntOrFPElementsAttr.from_list(VectorType(i32, [lanes]), list(range(lanes)))
-        return b.insert(arith.AddiOp(b.splat(start, lanes), b.attribute(steps))).result
+        return b.insert(arith.AddiOp(b.splat(start, lanes), b.lane_numbers(lanes, i32))).result
 
     def _append(
         self, count: Index, chosen: SSAValue, keys: SSAValue, numbers: SSAValue

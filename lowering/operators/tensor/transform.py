@@ -6,7 +6,7 @@ from functools import partial
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects.lengths import certainly, is_open, likely, may_exceed
+from xrelay.dialects.lengths import certainly, is_open, likely
 from xrelay.dialects.shapes import leaf_count, leaf_types, normalize_axis
 from xrelay.dialects.tensor import transform
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -21,11 +21,14 @@ from xrelay.lowering.emit.evaluate import (
     leaf_shape,
     shape_of,
 )
-from xrelay.lowering.emit.index import Index
-from xrelay.lowering.emit.position import Coords, Position, at
+from xrelay.lowering.emit.index import Condition, Index
+from xrelay.lowering.emit.position import Coords, Position, Rows, at
 from xrelay.lowering.emit.target import AVX512
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.core.values import source_leaves
+
+LONG_ROW = 64
+"""Elements of a row most of whose vectors lie inside of what is padded or repeated."""
 
 
 def _transpose(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -47,34 +50,49 @@ def broadcast_rule(ev: Evaluator, op: Operation, _: int, position: Position) -> 
     return (yield from ev.broadcast(op.operands[0], position))
 
 
-LONG_ROW = 64
-"""Elements of a row most of whose vectors lie inside of what is padded, or repeated."""
-
-
 def _tile(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    shape = shape_of(op.operands[0])
+    leaf, shape = (op.operands[0], 0), shape_of(op.operands[0])
 
     def source(coords: Coords) -> list[Index]:
         own = coords[len(coords) - len(shape) :]
         return [ev.b.mod(coord, dim) for coord, dim in zip(own, shape, strict=True)]
 
-    in_tile = _lies_in_tile(ev.b, shape, position)
-    repeated = ev.mapped((op.operands[0], 0), position, source, contiguous=in_tile)
-    end = shape[-1] - position.lanes + 1 if shape else 0
-    if in_tile or position.lanes == 1 or not position.in_row or not may_exceed(end, 0):
-        return (yield from repeated)
-    coords = source(position.coords(ev.b))
-    whole = Demand((op.operands[0], 0), at(shape, coords, position.lanes))
-    inside = ev.b.compare_index(coords[-1], "slt", end)
-    return (yield from ev.neighbours_or_each(whole, inside, repeated))
+    if shape and certainly(shape[-1], 1) and position.in_row:
+        coords = source(position.coords(ev.b))
+        return ev.b.splat((yield Demand(leaf, at(shape, coords))), position.lanes)
+    together = _lies_in_tile(ev.b, shape, position)
+    return (yield from ev.mapped(leaf, position, source, contiguous=together))
 
 
-def _lies_in_tile(b: KernelBuilder, shape: tuple[int, ...], position: Position) -> bool:
-    """Whether neighbours are elements of one tile of a shape: rows are not repeated, or begin and end with vectors."""
+def _lies_in_tile(b: KernelBuilder, shape: tuple[int, ...], position: Position) -> Condition:
+    """Whether neighbours are elements of one tile of a shape: not where a vector goes on in the next one."""
     if not shape or shape[-1] == position.shape[-1]:
         return True
     lanes, width = position.lanes, shape[-1]
-    return not is_open(width) and width % lanes == b.divisor(position.inner) % lanes == 0
+    place = b.mod(position.coords(b)[-1], width)
+    if not is_open(width) and width % lanes == b.divisor(place) % lanes == 0:
+        return True
+    return b.within(place, None, width - lanes + 1)
+
+
+def rows_of(op: Operation) -> Rows | None:
+    """What the rows of a repeated tensor are made of."""
+    if not isinstance(op, transform.TileOp) or not _repeats_rows(op):
+        return None
+    width, repeats = shape_of(op.data)[-1], op.reps.get_values()[-1]
+    if certainly(width, 1):
+        return Rows((repeats,))
+    return Rows((width,), repeats)
+
+
+def _repeats_rows(op: transform.TileOp) -> bool:
+    shape = shape_of(op.data)
+    return bool(shape) and shape[-1] != shape_of(op.result)[-1]
+
+
+def reads_again(op: Operation) -> bool:
+    """Whether elements of the operand become several elements of the result."""
+    return isinstance(op, transform.TileOp | transform.RepeatOp)
 
 
 def _repeat(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -99,8 +117,13 @@ def _strided_slice(ev: Evaluator, op: Operation, _: int, position: Position) -> 
             for coord, taken in zip(coords, slices, strict=True)
         ]
 
-    unit = not slices or slices[-1].step == 1
-    return (yield from ev.mapped((op.data, 0), position, source, contiguous=unit))
+    step = slices[-1].step if slices else 1
+    is_unit = not is_open(step) and abs(step) == 1
+    return (
+        yield from ev.mapped(
+            (op.data, 0), position, source, contiguous=is_unit, backwards=is_unit and step < 0
+        )
+    )
 
 
 FieldRule = Callable[[int, Position], Rule]
@@ -221,14 +244,15 @@ def breaks_rows(op: Operation) -> bool:
         case transform.RepeatOp():
             return normalize_axis(op.axis.value.data, rank) == last
         case transform.TileOp():
-            shape = shape_of(op.data)
-            if not shape or shape[-1] == leaf_shape((op.result, 0))[-1]:
+            if not _repeats_rows(op):
                 return False
-            widest = AVX512.lanes(element_of(op.data).bytes)
-            whole = not is_open(shape[-1]) and shape[-1] % widest == 0
-            return not whole and likely(shape[-1]) < LONG_ROW
+            width, widest = shape_of(op.data)[-1], AVX512.lanes(element_of(op.data).bytes)
+            if certainly(width, 1) or likely(width) >= LONG_ROW:
+                return False
+            return is_open(width) or width % widest != 0
         case transform.StridedSliceOp():
-            return rank > 0 and op.slices[-1].step != 1
+            step = op.slices[-1].step if rank else 1
+            return is_open(step) or abs(step) != 1
         case transform.ConcatenateOp() | transform.StackOp():
             return op.normalized_axis == last
         case _:

@@ -10,8 +10,9 @@ from cases.kernel import CaseTable
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, space
+from xrelay.dialects.nn.space import Pairs
 from xrelay.dialects.qnn import conversion as qnn
-from xrelay.dialects.tensor import creation, indexing, reorder, transform, unary
+from xrelay.dialects.tensor import binary, creation, indexing, reorder, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import element_type_of
 
@@ -75,11 +76,11 @@ def negative_pads(g: Graph) -> None:
             g.show(space.PadOp(x, number, [first, last], pad_mode=mode), BITS)
 
 
-@OPERANDS.each((space.PadOp, space.MirrorPadOp), ("float32", "uint8"))
+@OPERANDS.each((space.PadOp, space.MirrorPadOp), ("float32", "float64", "uint8", "bool"))
 def pads_of_long_rows(g: Graph, dtype: str) -> None:
     for shape in ((3, 64), (2, 67), (2, 81)):
         x, number = g.input(g.numbers(dtype, *shape)), g.input(g.numbers(dtype))
-        for last in ((1, 1), (0, 3), (2, 0), (-1, 2), (2, -3), (17, 40)):
+        for last in ((1, 1), (0, 3), (2, 0), (-1, 2), (2, -3), (17, 40), (63, 33)):
             for mode in ("constant", "edge", "reflect"):
                 g.show(space.PadOp(x, number, [(1, 0), last], pad_mode=mode), BITS)
                 # Rows of the data that are whole on all sides.
@@ -101,6 +102,30 @@ def moved_rows(g: Graph, dtype: str) -> None:
             g.show(reorder.ReverseSequenceOp(x, lengths, seq_axis=axis, batch_axis=batch), BITS)
         g.show(transform.TileOp(x, [1, 2, 3]), BITS)
         g.show(transform.TileOp(x, [2, 1, 1, 2]), BITS)
+
+
+@OPERANDS.each((space.PadOp, space.MirrorPadOp), ("float32", "int8"))
+def pads_that_are_moved(g: Graph, dtype: str) -> None:
+    """Where neighbours part is not where the rows of the result are cut."""
+    x, number = g.input(g.numbers(dtype, 3, 70)), g.input(g.numbers(dtype))
+    widths = ((1, 2), (5, 40))
+    for mode in ("constant", "edge", "reflect", "SYMMETRIC"):
+
+        def padded(data: SSAValue, widths: Pairs, mode: str = mode) -> SSAValue:
+            if mode == "SYMMETRIC":
+                return g.op(space.MirrorPadOp(data, widths, mode=mode))
+            return g.op(space.PadOp(data, number, widths, pad_mode=mode))
+
+        twice = padded(padded(x, widths), ((0, 0), (3, 1)))
+        tiled = g.op(transform.TileOp(padded(x, widths), (1, 2)))
+        other = g.op(transform.TileOp(padded(x, ((0, 0), (15, 15))), (1, 1, 3)))
+        flat = g.op(reshape.ReshapeOp(padded(x, widths), [-1]))
+        turned = g.op(transform.TransposeOp(padded(x, widths), (1, 0)))
+        both = g.op(binary.AddOp(padded(x, ((1, 1), (4, 40))), padded(x, ((0, 2), (14, 30)))))
+        sliced = g.op(transform.StridedSliceOp(padded(x, widths), [1, 3], [6, 107], [1, 1]))
+        for value in (twice, tiled, other, flat, turned, sliced):
+            g.returns(value, BITS)
+        g.returns(both)
 
 
 @OPERANDS.case(transform.StridedSliceOp)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from graphs import BITS, Graph
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import f32, i1, i8, i64
 from xdsl.ir import SSAValue
 
 from cases.kernel import DTYPES, FLOATS, INTEGERS, SHAPES, CaseTable, share
@@ -120,6 +120,10 @@ def one_hot(g: Graph, dtype: str) -> None:
         g.show(creation.OneHotOp(many, on, off, 67, axis=axis, dtype=f32))
         hot = g.op(creation.OneHotOp(index, on, off, 3, axis=axis, dtype=f32))
         g.show(unary.NegativeOp(hot))
+    limits = np.iinfo(dtype)
+    index = g.input(np.array([limits.min, 0, 15, 16, 66, 78, 79, limits.max], dtype))
+    for kind in (f32, i8, i1):
+        g.show(creation.OneHotOp(index, on, off, 79, dtype=kind))
 
 
 # reorder
@@ -137,11 +141,12 @@ def reverse(g: Graph, dtype: str) -> None:
 
 @INDEXING.each((reorder.ReverseSequenceOp,), INTEGERS)
 def reverse_sequence(g: Graph, dtype: str) -> None:
-    x = g.input(g.numbers("float32", 4, 9, 5))
-    for axis, batch in ((1, 0), (0, 1), (2, 1), (1, 2), (-1, 0), (1, 1)):
-        lengths = indices(g, dtype, ((4, 9, 5)[batch],), 9)
-        op = reorder.ReverseSequenceOp(x, lengths, seq_axis=axis, batch_axis=batch)
-        g.show(op, BITS)
+    for kind, width in (("float32", 5), ("float32", 37), ("int8", 70)):
+        x = g.input(g.numbers(kind, 4, 9, width))
+        for axis, batch in ((1, 0), (0, 1), (2, 1), (1, 2), (-1, 0), (1, 1)):
+            lengths = indices(g, dtype, ((4, 9, width)[batch],), 9)
+            op = reorder.ReverseSequenceOp(x, lengths, seq_axis=axis, batch_axis=batch)
+            g.show(op, BITS)
 
 
 @INDEXING.each((reorder.SequenceMaskOp,), DTYPES)
@@ -182,6 +187,9 @@ def trilu(g: Graph, dtype: str) -> None:
             for upper in (True, False):
                 x, number = g.input(g.numbers(dtype, *shape)), g.input(np.int64(k))
                 g.show(reorder.TriluOp(x, number, upper=upper), BITS)
+    for k, upper in product((0, 3, -3, 15, 16, 17, 60, -60), (True, False)):
+        wide = g.input(g.numbers(dtype, 9, 79))
+        g.show(reorder.TriluOp(wide, g.input(np.int32(k)), upper=upper), BITS)
     big = g.input(np.uint64(2**64 - 1))
     g.show(reorder.TriluOp(g.input(g.numbers(dtype, 3, 3)), big, upper=False), BITS)
 
@@ -300,6 +308,10 @@ def scatter_nd(g: Graph, dtype: str) -> None:
         ((2, 7, 3), (2, 2, 5), (2, 5, 3)),
         ((3,), (1, 0), (0,)),
         ((3, 2), (0, 2), (2, 3, 2)),
+        ((4, 79), (1, 9), (9, 79)),
+        ((2, 3, 67), (1, 5), (5, 3, 67)),
+        ((2, 3, 16), (2, 4), (4, 16)),
+        ((5, 0), (1, 3), (3, 0)),
     ):
         for mode in indexing.SCATTER_MODES:
             values = [np.zeros(shape[1:], int)] if shape[0] == 0 else []
@@ -307,7 +319,12 @@ def scatter_nd(g: Graph, dtype: str) -> None:
             values += [np.asarray(g.rng.integers(-d - 2, d + 2, shape[1:])) for d in dims]
             index = g.input(np.stack(values[-max(shape[0], 1) :])[: shape[0]].astype(np.int64))
             x, update = g.input(g.numbers(dtype, *data)), g.input(g.numbers(dtype, *updates))
-            g.show(indexing.ScatterNDOp(x, index, update, mode))
+            g.show(indexing.ScatterNDOp(x, index, update, mode), BITS if mode == "update" else 0)
+    # Others compute with what is written, and with what writes it.
+    x, update, rows = (g.input(g.numbers(dtype, n, 35)) for n in (6, 4, 6))
+    index = g.input(np.array([[1, 4, 1, -6]]))
+    whole = g.op(indexing.ScatterNDOp(g.op(transform.WhereOp(x, x, rows)), index, update, "update"))
+    g.show(transform.WhereOp(whole, rows, whole))
 
 
 @INDEXING.each((indexing.StridedSetOp,), ("int8", "int32", "int64", "uint16", "uint64"))

@@ -59,6 +59,10 @@ def repetitions_and_slices(g: Graph, dtype: str) -> None:
     for reps in ([1], [2], [2, 1], [2, 3], [2, 1, 3], [0, 1], []):
         g.show(transform.TileOp(x, reps), BITS)
     g.show(transform.TileOp(scalar, [5]), BITS)
+    for width in (1, 3, 64, 67):
+        rows = g.input(g.numbers(dtype, 2, width))
+        for reps in ([1, 4], [3, 17], [2, 1, 2]):
+            g.show(transform.TileOp(rows, reps), BITS)
     for repeats, axis in ((1, 0), (2, 0), (3, 1), (3, -2), (0, 1)):
         g.show(transform.RepeatOp(x, repeats, axis), BITS)
     y = g.input(g.numbers(dtype, 5, 6, 18))

@@ -54,6 +54,10 @@ def mirrored_borders(g: Graph, dtype: str) -> None:
         for mode in ("SYMMETRIC", "REFLECT"):
             g.show(space.MirrorPadOp(x, widths, mode=mode), BITS)
     g.show(space.MirrorPadOp(x, [(3, 3), (4, 4), (17, 17)]), BITS)
+    long = g.input(g.numbers(dtype, 2, 81))
+    for last in ((1, 1), (3, 0), (0, 2), (80, 40)):
+        for mode in ("SYMMETRIC", "REFLECT"):
+            g.show(space.MirrorPadOp(long, [(1, 0), last], mode=mode), BITS)
     g.show(space.MirrorPadOp(g.input(g.numbers(dtype)), []), BITS)
     g.show(space.MirrorPadOp(g.input(g.numbers(dtype, 0, 3)), [(0, 0), (1, 1)]), BITS)
 

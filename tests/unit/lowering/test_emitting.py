@@ -366,6 +366,33 @@ def test_nothing_is_set_in_a_slice(place: Position, found: list[int]) -> None:
     assert not target.uses
 
 
+def test_bounds_of_indices() -> None:
+    """What is known of the numbers that a loop counts, in sums and products of them, is not asked when a kernel runs."""
+    b = builder()
+    _, _, number = args(b)
+    assert b.known_within(number, 0, 9) is None
+    assert b.known_within(number, 5, 5) is False
+    with b.loop(0, 50, 8) as i:
+        assert b.bounds(i) == (0, 48)
+        assert b.bounds(b.add(b.mul(i, 3), 5)) == (5, 149)
+        assert b.within(b.sub(i, 3), -3, 46) is True
+        assert b.within(i, 0, 49) is True
+        assert b.within(b.add(i, 3), None, 3) is False
+        assert isinstance(b.within(i, 0, 48), SSAValue)
+        assert b.mod(i, 49) is i
+        tile = b.mul(number, 49)
+        assert b.mod(b.add(tile, i), 49) is i
+        assert b.mod(b.add(i, tile), 49) is i
+        assert b.mod(b.add(tile, i), 48) is not i
+    with b.loop(number, 50) as i:
+        assert b.bounds(i) is None
+    before = len(list(b.entry.ops))
+    assert b.all_of([True, True]) is True
+    assert b.all_of([True, number, False]) is False
+    assert b.all_of([True, number]) is number
+    assert len(list(b.entry.ops)) == before
+
+
 @pytest.mark.parametrize(
     ("length", "lanes", "loaded"),
     [(2, 8, [1] * 8), (7, 8, [1] * 8), (8, 8, [8, *[1] * 8]), (9, 4, [4, *[1] * 4])],

@@ -1,19 +1,21 @@
 """Instructions of kernels: what would only be slow with others."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from graphs import Graph
 from xdsl.dialects.builtin import bf16, f16, f32, f64, i8
-from xdsl.ir import Block, SSAValue, TypeAttribute
+from xdsl.ir import Block, Operation, SSAValue, TypeAttribute
 
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.norm import LayerNormOp, SoftmaxOp
-from xrelay.dialects.nn.space import PadOp
+from xrelay.dialects.nn.space import MirrorPadOp, PadOp
 from xrelay.dialects.pool.pool import AvgPool2DOp
 from xrelay.dialects.tensor.reduce import SumOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
+from xrelay.dialects.tensor.reorder import ReverseOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TileOp
 from xrelay.dialects.tensor.unary import FloorOp
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import element
@@ -46,13 +48,37 @@ def test_rows_between_borders_are_vectors() -> None:
         assert code(rows).count("load <8 x float>") == vectors
 
 
-def test_rows_that_are_moved_are_vectors() -> None:
-    """Only borders along rows break them."""
-    for widths, vectors in (([(1, 1), (0, 0)], True), ([(0, 0), (1, 1)], False)):
-        graph = Graph()
-        data = graph.input(graph.small("float32", 4, 24))
-        graph.show(PadOp(data, graph.input(np.float32(0)), widths))
-        assert ("load <8 x float>" in code(graph)) == vectors
+Move = Callable[[SSAValue, SSAValue], Operation]
+
+MOVES: tuple[Move, ...] = (
+    lambda data, zero: PadOp(data, zero, [(1, 1), (0, 0)]),
+    lambda data, zero: PadOp(data, zero, [(0, 0), (1, 1)]),
+    lambda data, zero: PadOp(data, zero, [(0, 0), (3, 0)], pad_mode="edge"),
+    lambda data, zero: PadOp(data, zero, [(1, 0), (0, 3)], pad_mode="reflect"),
+    lambda data, _: MirrorPadOp(data, [(1, 1), (3, 3)]),
+    lambda data, _: TileOp(data, [2, 3]),
+    lambda data, _: ReverseOp(data, 1),
+    lambda data, _: StridedSliceOp(data, [-1], [-100], [-1], axes=[1]),
+)
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_rows_that_are_moved_are_vectors(move: Move) -> None:
+    """Also between borders, and where they are not whole vectors."""
+    graph = Graph()
+    data = graph.input(graph.small("float32", 4, 27))
+    graph.show(move(data, graph.input(np.float32(0))))
+    assert "load <8 x float>" in code(graph)
+    assert "load <3 x float>" in code(graph)
+
+
+def test_rows_in_another_order_are_padded_one_by_one() -> None:
+    """Vectors of short rows with borders would be put together, and taken apart."""
+    graph = Graph()
+    data = graph.input(graph.small("float32", 4, 27))
+    padded = graph.op(PadOp(data, graph.input(np.float32(0)), [(0, 0), (1, 1)]))
+    graph.show(StridedSliceOp(padded, [0, 1], [4, 20], [1, 1]))
+    assert "load <8 x float>" not in code(graph)
 
 
 @pytest.mark.parametrize(("lengths", "tables"), [([2] * 65, 1), ([2, 3] * 33, 4)])
