@@ -35,17 +35,20 @@ _TEAM_DESTROY = ctypes.CFUNCTYPE(None, _Pointer)
 _TEAM_STAMPS = ctypes.CFUNCTYPE(None, _Pointer, _Pointer)
 
 
-def allocated(shape: Sequence[int], dtype: npt.DTypeLike, what: str) -> npt.NDArray[Any]:
+def allocated(
+    shape: Sequence[int], dtype: npt.DTypeLike, what: str, name: str = ""
+) -> npt.NDArray[Any]:
     """
     An uninitialised array.
 
-    Raises ModelError that names it as `what` when the system does not have the memory.
+    Raises ModelError that says what it is, and its name, if it has one, when the system does not have the memory.
     """
     try:
         return np.empty(shape, dtype)
     except MemoryError as error:
         size = prod(shape) * np.dtype(dtype).itemsize
-        raise ModelError(f"cannot allocate {size} bytes for {what}") from error
+        shown = f"{what} '{name}'" if name else what
+        raise ModelError(f"cannot allocate {size} bytes for {shown}") from error
 
 
 def aligned_bytes(size: int, what: str) -> npt.NDArray[np.uint8]:

@@ -1,6 +1,6 @@
 """Arrays as memory that machine code reads and writes: what it needs of them, and their addresses."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import addressof, c_char
 from typing import Any, cast
 
@@ -13,12 +13,14 @@ from xrelay.runtime.signature import Named, TensorSpec
 
 Array = npt.NDArray[Any]
 
+_memory_of: Callable[[Any], c_char] = c_char.from_buffer
+
 
 def address_of(array: Array) -> int:
     """Where the elements of an array begin."""
     if array.flags.carray and array.size and array.dtype.isbuiltin == 1:
         # A fourth of the time that `ctypes.data` takes; small models run hardly longer than that.
-        return addressof(c_char.from_buffer(cast(Any, array)))
+        return addressof(_memory_of(array))
     return array.ctypes.data
 
 
@@ -103,8 +105,13 @@ def arrays_by_name(kind: str, specs: Sequence[Named], arrays: object) -> dict[st
 def require_types(kind: str, specs: Sequence[TensorSpec], arrays: Iterable[Array]) -> None:
     """Raises ModelError for an array of another shape or dtype. They are in the order of the signature."""
     for spec, array in zip(specs, arrays, strict=True):
-        if array.dtype != spec.dtype or array.shape != spec.shape:
-            raise wrong_type(kind, spec, array)
+        require_type(kind, spec, array)
+
+
+def require_type(kind: str, spec: TensorSpec, array: Array) -> None:
+    """Raises ModelError for an array of another shape or dtype."""
+    if array.dtype != spec.dtype or array.shape != spec.shape:
+        raise wrong_type(kind, spec, array)
 
 
 def wrong_type(kind: str, spec: Named, array: Array) -> ModelError:

@@ -24,6 +24,7 @@ from xrelay.runtime.memory import (
     check_apart,
     checked_arrays,
     contiguous,
+    require_type,
     require_types,
 )
 from xrelay.runtime.object_file import load_code
@@ -201,7 +202,7 @@ class Model:
         self._require_features()
         arrays = check_inputs(self.signature.inputs, inputs)
         outputs = {
-            spec.name: allocated(spec.shape, spec.dtype, f"output '{spec.name}'")
+            spec.name: allocated(spec.shape, spec.dtype, "output", spec.name)
             for spec in self.signature.outputs
         }
         return arrays, outputs
@@ -249,7 +250,7 @@ def named_arrays(specs: Sequence[Named], inputs: object) -> list[Array]:
 
     Raises ModelError for anything but a mapping, for missing or unknown names, and for what is no array.
     """
-    if not isinstance(inputs, dict | Mapping):  # A dict is known at once.
+    if type(inputs) is not dict and not isinstance(inputs, Mapping):  # A dict is known at once.
         raise ModelError(f"the inputs are {kind_of(inputs)}, not a mapping of {few(specs)}")
     inputs = cast("Mapping[str, npt.ArrayLike]", inputs)
     missing = [spec.name for spec in specs if spec.name not in inputs]
@@ -278,9 +279,12 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     Raises ModelError for what `named_arrays` refuses, and for other shapes or dtypes.
     """
     arrays = named_arrays(specs, inputs)
-    require_types("input", specs, arrays)
     try:
-        return [contiguous(array) for array in arrays]
+        # One loop: small models run hardly longer than it takes to begin some.
+        for i, spec in enumerate(specs):
+            require_type("input", spec, arrays[i])
+            arrays[i] = contiguous(arrays[i])
+        return arrays
     except MemoryError as error:
         raise ModelError(f"there is no memory for copies of inputs: {error}") from error
 

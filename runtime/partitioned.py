@@ -264,7 +264,7 @@ class PartitionedModel:
     def _allocated(self, slot: int) -> Array:
         """New memory for a tensor."""
         spec = self._slots[slot].spec
-        return allocated(spec.shape, spec.dtype, f"tensor '{spec.name}'")
+        return allocated(spec.shape, spec.dtype, "tensor", spec.name)
 
 
 def _read_only(array: Array) -> Array:

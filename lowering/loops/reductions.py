@@ -307,7 +307,7 @@ ENOUGH_PARTS = 16
 
 
 PART_ELEMENTS = 16384
-"""The least that a part has: work that is worth a barrier."""
+"""The least that a part has: work that is worth a barrier, where it is little for each element."""
 
 
 PartBody: TypeAlias = Callable[[tuple[Index, ...], Index, Index, tuple[int, ...], int], None]
@@ -324,8 +324,14 @@ class Rows:
     """
 
     def __init__(
-        self, ctx: KernelContext, extents: Sequence[int], outer: Sequence[int], length: int
+        self,
+        ctx: KernelContext,
+        extents: Sequence[int],
+        outer: Sequence[int],
+        length: int,
+        least: int = PART_ELEMENTS,
     ):
+        """A part has at least so many elements."""
         self.ctx, self.b = ctx, ctx.b
         self.extents, self.outer, self.length = tuple(extents), tuple(outer), length
         self.first = self.outer[0] if self.outer else length
@@ -333,7 +339,7 @@ class Rows:
         if is_open(rows * size):
             self.part, self.parts = self.first, 1
             return
-        wanted = min(blocks(ENOUGH_PARTS, max(rows, 1)), size // PART_ELEMENTS, self.first)
+        wanted = min(blocks(ENOUGH_PARTS, max(rows, 1)), size // least, self.first)
         # Whole vectors in each of the registers that are added to.
         step = 1 if self.outer else ACCUMULATORS * ctx.target.vector_bytes
         self.part = blocks(blocks(self.first, max(wanted, 1)), step) * step

@@ -10,10 +10,12 @@ from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.index import Index, lanes_of, with_lanes
+from xrelay.lowering.emit.position import Coords
 from xrelay.lowering.loops.reductions import (
     MAXIMUM,
     MINIMUM,
     ElementAt,
+    Rows,
     Term,
     each_across_lanes,
     reduce_elements,
@@ -35,6 +37,26 @@ def largest_element(
     terms, bits_at = _order_of_bits(ctx.b, kind, element_at)
     largest, smallest = reduce_elements(ctx, [], length, terms, bits_at)
     return _larger(ctx.b, largest, smallest, kind)
+
+
+def largest_elements_of_parts(
+    rows: Rows, kind: Element, elements_of: Callable[[Coords], Callable[[Index, int], SSAValue]]
+) -> Callable[[Coords], SSAValue]:
+    """
+    The largest elements of rows whose parts the threads share: of each row, given its coordinates, in any thread. `elements_of`
+    starts the code of a part.
+    """
+
+    def bits_of(row: Coords) -> ElementAt:
+        return _order_of_bits(rows.b, kind, elements_of(row))[1]
+
+    extremes = rows.reduce_parts(_terms(kind), bits_of)
+
+    def largest_of(row: Coords) -> SSAValue:
+        largest, smallest = extremes.of(row)
+        return _larger(rows.b, largest, smallest, kind)
+
+    return largest_of
 
 
 Peaks: TypeAlias = tuple[SSAValue, SSAValue]

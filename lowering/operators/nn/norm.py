@@ -1,6 +1,6 @@
 """Kernel code of bias, normalisation, softmax and dropout."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
@@ -20,10 +20,18 @@ from xrelay.lowering.emit.evaluate import (
 )
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.index import Index
-from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.loops.reductions import ACCUMULATORS, MAXIMUM, SUM, Term, reduce_elements
-from xrelay.lowering.loops.row_peak import largest_element
+from xrelay.lowering.loops.reductions import (
+    ACCUMULATORS,
+    MAXIMUM,
+    SUM,
+    ElementAt,
+    Rows,
+    Term,
+    reduce_elements,
+)
+from xrelay.lowering.loops.row_peak import largest_element, largest_elements_of_parts
 from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.elementary import (
@@ -148,10 +156,16 @@ SOFTMAX_ROWS = 4
 """So many short rows go through each pass together: the passes of one wait for one another."""
 SHORT_ROW = 16
 """The most vectors of one. Longer rows keep a processor busy, and its caches."""
+PART_OF_ROW = 8192
+"""The least elements of a part of a long row, which a thread raises in the time of some barriers."""
 
 
 def _softmax_of_rows(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -> None:
     b, shape, kind = ctx.b, shape_of(op.data), wide(element_of(op.data))
+    parts = Rows(ctx, shape[:-1], (), shape[-1], PART_OF_ROW)
+    if parts.is_cut:
+        _SoftmaxOfRow(ctx, op, sink, None).emit_parts(parts)
+        return
     if len(shape) == 1:
         row = _SoftmaxOfRow(ctx, op, sink)
         ctx.tasks((), lambda _: row.emit([()]))
@@ -174,7 +188,10 @@ def _softmax_of_rows(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -
 class _SoftmaxOfRow:
     """The code for some rows, given their coordinates."""
 
-    def __init__(self, ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink, together: int = 1):
+    def __init__(
+        self, ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink, together: int | None = 1
+    ):
+        """A thread has so many rows at a time; None where the threads share the parts of each."""
         self.ctx, self.b, self.ev, self.sink = ctx, ctx.b, ctx.ev, sink
         self.leaf, self.shape = (op.data, 0), shape_of(op.data)
         self.source = element_of(op.data)
@@ -186,29 +203,53 @@ class _SoftmaxOfRow:
         places = [each for each in ctx.places if (each.element, each.format) == plain]
         # Rows that fill the nearest cache are kept where the result goes: one less in the next.
         is_long = 2 * likely(self.shape[-1]) * self.kind.bytes > ctx.target.l1_bytes
-        self.place = places[0] if places and is_long else None
-        if self.place is None:
+        self.all_rows = places[0].pointer if places and is_long else None
+        if together is None:
+            self.all_rows = self.all_rows or ctx.scratch(*plain).pointer
+        elif self.all_rows is None:
             format = row_major((together, self.shape[-1]))
-            self.rows = ctx.private_scratch(self.kind, format).pointer
+            self.own_rows = ctx.private_scratch(self.kind, format).pointer
 
-    def emit(self, coords: Sequence[tuple[Index, ...]]) -> None:
+    def emit(self, coords: Sequence[Coords]) -> None:
         """Emits the passes."""
-        rows = [(outer, self._kept(i, outer)) for i, outer in enumerate(coords)]
-        peaks = [self._peak(*row) for row in rows]
-        factors = [self._factor(*row, peak) for row, peak in zip(rows, peaks, strict=True)]
+        length = self.shape[-1]
+        rows = [(outer, self._kept(outer, i)) for i, outer in enumerate(coords)]
+        peaks = [largest_element(self.ctx, length, self.kind, self._elements(*row)) for row in rows]
+        factors: list[SSAValue] = []
+        for row, peak in zip(rows, peaks, strict=True):
+            raised = self._raised(*row, peak)
+            (total,) = reduce_elements(self.ctx, [], length, [Term(SUM, self.kind)], raised)
+            factors.append(self._factor(total))
         for row, factor in zip(rows, factors, strict=True):
-            self._finish(*row, factor)
+            self._finish(*row, factor, 0, length)
 
-    def _kept(self, number: int, outer: tuple[Index, ...]) -> SSAValue:
-        """Where a row is kept between the passes."""
+    def emit_parts(self, rows: Rows) -> None:
+        """Emits the passes, each for all parts of all rows."""
+        peak_of = largest_elements_of_parts(
+            rows, self.kind, lambda outer: self._elements(outer, self._kept(outer))
+        )
+
+        def raised(outer: Coords) -> ElementAt:
+            return self._raised(outer, self._kept(outer), peak_of(outer))
+
+        totals = rows.reduce_parts([Term(SUM, self.kind)], raised)
+
+        def finish(outer: Coords, _: Index, begin: Index, __: Coords, length: int) -> None:
+            factor = self._factor(*totals.of(outer))
+            self._finish(outer, self._kept(outer), factor, begin, length)
+
+        rows.each_part(finish)
+
+    def _kept(self, outer: Coords, number: int = 0) -> SSAValue:
+        """Where a row is kept between the passes: of those that a thread has at a time, that with a number."""
         b, length = self.b, self.shape[-1]
-        if self.place is None:
-            return b.address(self.rows, number * length, self.kind.storage)
+        if self.all_rows is None:
+            return b.address(self.own_rows, number * length, self.kind.storage)
         start = b.mul(b.flatten(outer, self.shape[:-1]), length)
-        return b.address(self.place.pointer, start, self.kind.storage)
+        return b.address(self.all_rows, start, self.kind.storage)
 
-    def _peak(self, outer: tuple[Index, ...], kept: SSAValue) -> SSAValue:
-        """The largest element."""
+    def _elements(self, outer: Coords, kept: SSAValue) -> Callable[[Index, int], SSAValue]:
+        """The elements of a row, which are kept where they are computed."""
 
         def element_at(offset: Index, width: int) -> SSAValue:
             value = self._operand(outer, offset, width)
@@ -216,13 +257,13 @@ class _SoftmaxOfRow:
                 self.b.store(kept, offset, self.kind, value)
             return value
 
-        return largest_element(self.ctx, self.shape[-1], self.kind, element_at)
+        return element_at
 
-    def _factor(self, outer: tuple[Index, ...], kept: SSAValue, peak: SSAValue) -> SSAValue:
-        """Raises the elements, and gives what they are then multiplied with, or lowered by."""
+    def _raised(self, outer: Coords, kept: SSAValue, peak: SSAValue) -> ElementAt:
+        """The exponentials, which are kept, or of the logarithm the exponents."""
         b, kind = self.b, self.kind
 
-        def term_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+        def raised_at(_: Coords, offset: Index, width: int) -> SSAValue:
             if self.is_computed:
                 element = b.load(kept, offset, kind, width)
             else:
@@ -232,10 +273,16 @@ class _SoftmaxOfRow:
             b.store(kept, offset, kind, difference if self.logarithmic else raised)
             return raised
 
-        (total,) = reduce_elements(self.ctx, [], self.shape[-1], [Term(SUM, kind)], term_at)
-        return natural_log(b, total) if self.logarithmic else reciprocal(b, total)
+        return raised_at
 
-    def _finish(self, outer: tuple[Index, ...], kept: SSAValue, factor: SSAValue) -> None:
+    def _factor(self, total: SSAValue) -> SSAValue:
+        """What kept elements are multiplied with, or lowered by."""
+        return natural_log(self.b, total) if self.logarithmic else reciprocal(self.b, total)
+
+    def _finish(
+        self, outer: Coords, kept: SSAValue, factor: SSAValue, begin: Index, length: int
+    ) -> None:
+        """Hands on so many results of a row, from one on."""
         b, kind, lanes = self.b, self.kind, self.lanes
         code = subtract if self.logarithmic else multiply
 
@@ -246,9 +293,9 @@ class _SoftmaxOfRow:
                 result = convert(b, code(b, value, b.splat(factor, width), kind), kind, self.source)
                 self.sink(at(self.shape, [*outer, offset], width), result)
 
-        self.ctx.vectors(self.shape[-1], ACCUMULATORS * lanes, vectors)
+        self.ctx.vectors(length, ACCUMULATORS * lanes, vectors, begin)
 
-    def _operand(self, outer: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+    def _operand(self, outer: Coords, offset: Index, width: int) -> SSAValue:
         """Elements of the operand."""
         value = self.ev.get(self.leaf, at(self.shape, [*outer, offset], width))
         return convert(self.b, value, self.source, self.kind)
