@@ -156,6 +156,30 @@ def _einsum(name: str, equation: str, *shapes: tuple[int, ...]) -> Chain:
     return Chain(name, inputs, (Node("Einsum", {"equation": equation}),))
 
 
+def _tile(name: str, shape: tuple[int, int], *repeats: int) -> Chain:
+    return Chain(name, (Input("x", shape),), (Node("Tile", {}, (np.array(repeats),)),))
+
+
+def _non_zero(name: str, *shape: int) -> Chain:
+    """Of a tensor of which half is 0."""
+    return Chain(name, (Input("x", shape),), (Node("Relu"), Node("NonZero")))
+
+
+def _new_rows(name: str, table: tuple[int, int], count: int) -> Chain:
+    """Updates of rows of a table."""
+    inputs = (
+        Input("x", table),
+        Input("indices", (count, 1), (0, table[0])),
+        Input("updates", (count, table[1])),
+    )
+    return Chain(name, inputs, (Node("ScatterND"),))
+
+
+def _reversed_sequences(name: str, *shape: int) -> Chain:
+    inputs = Input("x", shape), Input("lengths", shape[1:2], (1, shape[0]))
+    return Chain(name, inputs, (Node("ReverseSequence"),))
+
+
 HALF, CORNERS = "half_pixel", "align_corners"
 
 CASES: dict[str, Chain] = {
@@ -183,6 +207,11 @@ CASES: dict[str, Chain] = {
         _of_cube("cumsum_columns", "CumSum", np.array(0)),
         _of_cube("trilu", "Trilu", upper=0),
         _of_cube("cast_int64", "Cast", to=TensorProto.INT64),
+        _of_cube("reverse", "Slice", *map(np.array, ([-1], [-1000], [2], [-1]))),
+        _tile("tile", (64, 100), 8, 8),
+        _non_zero("non_zero", 8, 128, 128),
+        _new_rows("scatter_nd", (1000, 64), 500),
+        _reversed_sequences("reverse_sequence", 64, 32, 128),
         _pad("pad_reflect", "reflect"),
         _pad("pad_edge", "edge"),
         _einsum("einsum_scores", "bihd,bjhd->bhij", (1, 128, 12, 64), (1, 128, 12, 64)),

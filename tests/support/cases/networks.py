@@ -336,6 +336,21 @@ def softmax_of_long_rows(g: Graph, dtype: str) -> None:
             g.show(unary.NegativeOp(g.op(op(data))), 8)
 
 
+@TABLE.each((norm.SoftmaxOp, norm.LogSoftmaxOp), FLOATS)
+def softmax_of_rows_in_parts(g: Graph, dtype: str) -> None:
+    """So few and long that the threads share the parts of each."""
+    for shape in ((16397,), (3, 16384), (2, 1, 20011)):
+        x = (3 * g.rng.standard_normal(shape)).astype(dtype)
+        # What is largest lies in one part, and another one has no finite elements.
+        x[..., 11] = 40
+        hidden = x.copy()
+        hidden[..., 9000:] = -np.inf
+        for op in (norm.SoftmaxOp, norm.LogSoftmaxOp):
+            for data in (x, hidden):
+                g.show(op(g.input(data)), 8)
+            g.show(unary.NegativeOp(g.op(op(g.op(unary.NegativeOp(g.input(x)))))), 8)
+
+
 @TABLE.each((norm.LrnOp,), FLOATS)
 def lrn(g: Graph, dtype: str) -> None:
     x = g.input(g.rng.standard_normal((2, 5, 3, 17)).astype(dtype))
