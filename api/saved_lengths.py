@@ -118,7 +118,7 @@ def with_elements(unknown: UnknownDimensions, make: Callable[[UnknownDimensions]
     """
     What is made of a model that leaves something open, once it is known of which inputs the elements are lengths as well.
 
-    Raises OptionError as `require_lengths_alone`.
+    Raises OptionError as `require_lengths_alone`, SizesOfData among these.
     """
     while True:
         require_lengths_alone(unknown)
@@ -141,6 +141,14 @@ def _with_values(
     )
 
 
+class SizesOfData(OptionError):
+    """Sizes depend on data, so that there is no program that is the whole model."""
+
+    def __init__(self, message: str, unknown: UnknownDimensions):
+        super().__init__(message)
+        self.unknown = unknown
+
+
 def require_lengths_alone(unknown: UnknownDimensions) -> None:
     """Raises OptionError where more than lengths, and elements that are such, is open, or sizes depend on data."""
     if unknown.many:
@@ -149,9 +157,10 @@ def require_lengths_alone(unknown: UnknownDimensions) -> None:
             if unknown.values
             else "data,"
         )
-        raise OptionError(
-            f"sizes depend on {cause} so that the model is several programs in stages; these are neither saved nor shown: "
-            "xrelay.compile and `xrelay run` run them"
+        raise SizesOfData(
+            f"sizes depend on {cause} so that the model is several programs in stages, which are not saved: "
+            "xrelay.compile and `xrelay run` run them, `xrelay explain` and `xrelay view` show them",
+            unknown,
         )
     left = [
         each

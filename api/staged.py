@@ -93,16 +93,35 @@ def fixed_stages(unknown: UnknownDimensions, name: str, compiled: Whole) -> Stag
     A model that was found to have sizes that depend on data, in stages, for the shapes and elements of inputs that this was
     found with. Raises `unknown` where it cannot be cut.
     """
-    stages: Stages[ModelProto] | Stages[ModuleOp] | None = None
-    if isinstance(unknown, UnknownSizes):
-        stages = unknown.stages
-    elif isinstance(unknown, UnknownInputs) and unknown.cut is not None:
-        stages = unknown.cut(False)
+    stages = _fixed_stages(unknown)
     if stages is None:
         raise unknown
     return _staged_model(
         DynamicSignature(name, unknown.inputs, unknown.outputs), stages, compiled, fixed=True
     )
+
+
+def _fixed_stages(
+    unknown: UnknownDimensions,
+) -> Stages[ModelProto] | Stages[ModuleOp] | None:
+    """The stages for what is known of inputs; None where a model cannot be cut."""
+    if isinstance(unknown, UnknownSizes):
+        return unknown.stages
+    if isinstance(unknown, UnknownInputs) and unknown.cut is not None:
+        return unknown.cut(False)
+    return None
+
+
+def open_or_fixed_stages(
+    unknown: UnknownDimensions,
+) -> Stages[ModelProto] | Stages[ModuleOp] | None:
+    """
+    The stages of a model whose sizes depend on data: for all shapes where inputs leave dimensions open, else for those they
+    have. None where it cannot be cut so.
+    """
+    if isinstance(unknown, UnknownInputs) and unknown.cut is not None and not unknown.fixed:
+        return unknown.cut(any(each.is_open for each in unknown.inputs))
+    return _fixed_stages(unknown)
 
 
 class StagesOfElements:

@@ -1,7 +1,7 @@
 """
 `xrelay explain`: the fused groups of a model, and the rule behind each border; with --strategies
 what computes each operator, with --memory where its tensors lie, with --operators how often each is
-called.
+called. Models whose sizes depend on data are explained stage by stage.
 """
 
 import argparse
@@ -23,26 +23,19 @@ from xrelay.analysis.fusion.plan import (
     fusion_blocks,
     plan_fusion,
 )
-from xrelay.compiler import generate, generation, preparation, read_model, run_passes
+from xrelay.compiler import generate, generation, preparation, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import model_name
 from xrelay.lowering.program.program import Program
 from xrelay.options import CompileOptions, Progress
-from xrelay.runtime.signature import UnknownDimensions
-from xrelay.staged import require_known_sizes
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.explain.fusion import explain_decisions, label, numbered
-from xrelay.tools.explain.lengths import (
-    OpenReading,
-    print_reading,
-    read_open,
-    reading_json,
-    type_text,
-)
+from xrelay.tools.explain.lengths import print_reading, reading_json, type_text
 from xrelay.tools.explain.memory import check_chart, draw_memory, memory_json, print_memory
 from xrelay.tools.explain.operators import operators_json, print_operators
+from xrelay.tools.explain.stages import Reader, Stage, require_one, titles
 from xrelay.tools.explain.strategies import print_strategies, strategies_json
 from xrelay.tools.explain.types import print_types, type_uses, types_json
 from xrelay.tools.progress import stage_progress
@@ -58,46 +51,72 @@ def explain_model(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             options = arguments.fusion_options(args)
             compile_options = arguments.compile_options(args)
-        module, notes, reading = _read(args, compile_options, progress)
-        program: Program | None = None
+        stages = _read(args, compile_options, progress)
+        programs: list[Program | None] = [None] * len(stages)
         if args.strategies or args.memory:
             with failing_with(FAILED):
                 passes = generation(compile_options, options)
-                run_passes(module, passes, progress, compile_options.limits)
-                program = generate(module, compile_options, progress)
+                for number, stage in enumerate(stages):
+                    run_passes(stage.module, passes, progress, compile_options.limits)
+                    programs[number] = generate(stage.module, compile_options, progress)
+    found: list[dict[str, object]] = []
     with failing_with(BAD_INPUT):
-        if reading is not None:
-            print_reading(table_console(), reading)
-        if program is not None:
-            explain_program(program, args, reading)
-        elif args.operators or args.types:
-            explain_operators(module, args, compile_options, reading)
-        elif _asks_plan(args):
-            console = Console(soft_wrap=True, highlight=False)
-            explain_decisions(console, module, options, args)
-        else:
-            _explain_groups(module, options, notes, args.limit)
+        for title, stage, program in zip(titles(stages), stages, programs, strict=True):
+            data = _explain_stage(title, stage, program, args, options, compile_options)
+            found.append(data)
+        if args.json is not None:
+            is_one = titles(stages) == [""]
+            write_json(Path(args.json), found[0] if is_one else {"stages": found})
     return 0
 
 
-def _read(
-    args: argparse.Namespace, options: CompileOptions, progress: Progress
-) -> tuple[ModuleOp, list[str], OpenReading | None]:
-    """The module, simplified, what there is to say of it, and what it leaves open."""
+def _read(args: argparse.Namespace, options: CompileOptions, progress: Progress) -> list[Stage]:
+    """The program of the model, simplified, or its stages."""
 
     def prepare(module: ModuleOp) -> list[str]:
         return [] if args.no_simplify else _prepare(module, options, progress)
 
+    needs_sizes = args.strategies or args.memory
     with failing_with(BAD_INPUT):
-        progress("read the model")
-        try:
-            module, _ = read_model(args.model, arguments.shapes(args.shape), options.limits)
-            if args.strategies or args.memory:
-                require_known_sizes(module)
-        except UnknownDimensions as unknown:
-            return read_open(Path(args.model), unknown, options, prepare, progress)
-    with failing_with(FAILED):
-        return module, prepare(module), None
+        reader = Reader(options, prepare, progress, needs_sizes)
+        stages = reader.programs(args.model, arguments.shapes(args.shape))
+        if args.chart is not None:
+            require_one(stages, "--chart")
+        if _asks_plan(args):
+            require_one(stages, "--why, --what-if or --plan-json")
+    return stages
+
+
+def _explain_stage(
+    title: str,
+    stage: Stage,
+    program: Program | None,
+    args: argparse.Namespace,
+    options: FusionOptions,
+    compile_options: CompileOptions,
+) -> dict[str, object]:
+    """Prints what is asked for of one program; the same as data, if there is a way to write that."""
+    console = table_console()
+    if title:
+        console.print(Text(title, style="bold"))
+    if stage.reading is not None:
+        print_reading(console, stage.reading)
+    data: dict[str, object] = {}
+    if program is not None:
+        data = explain_program(program, args)
+    elif args.operators or args.types:
+        data = explain_operators(stage.module, args, compile_options)
+    elif _asks_plan(args):
+        decisions = Console(soft_wrap=True, highlight=False)
+        explain_decisions(decisions, stage.module, options, args)
+    else:
+        _explain_groups(stage.module, options, stage.notes, args.limit)
+    if stage.reading is not None:
+        data = {"lengths": reading_json(stage.reading), **data}
+    if title:
+        console.print()
+        data = {"title": title, **data}
+    return data
 
 
 def _asks_plan(args: argparse.Namespace) -> bool:
@@ -167,10 +186,8 @@ def print_notes(console: Console, notes: Sequence[str], limit: int | None) -> No
         console.print(Text(f"… {len(notes) - limit} more"))
 
 
-def explain_program(
-    program: Program, args: argparse.Namespace, reading: OpenReading | None
-) -> None:
-    """Prints what --strategies or --memory asks for, and writes the files."""
+def explain_program(program: Program, args: argparse.Namespace) -> dict[str, object]:
+    """Prints what --strategies or --memory asks for, and draws the chart; the same as data."""
     console = table_console()
     if args.strategies:
         print_strategies(console, program, args.limit)
@@ -180,34 +197,20 @@ def explain_program(
         data = memory_json(program)
     if args.chart is not None:
         draw_memory(program, Path(args.chart))
-    if args.json is not None:
-        write_data(args.json, data, reading)
+    return data
 
 
 def explain_operators(
-    module: ModuleOp,
-    args: argparse.Namespace,
-    options: CompileOptions,
-    reading: OpenReading | None,
-) -> None:
-    """Prints what --operators or --types asks for, and writes the file."""
+    module: ModuleOp, args: argparse.Namespace, options: CompileOptions
+) -> dict[str, object]:
+    """Prints what --operators or --types asks for; the same as data."""
     if args.types:
         rows = type_uses(module, options)
         print_types(table_console(), rows, args.limit)
-        data = types_json(rows)
-    else:
-        uses = operator_uses(module)
-        print_operators(table_console(), uses, args.limit)
-        data = operators_json(uses)
-    if args.json is not None:
-        write_data(args.json, data, reading)
-
-
-def write_data(path: str, data: dict[str, object], reading: OpenReading | None) -> None:
-    """Writes data for other programs, with the lengths that were read, if there are any."""
-    if reading is not None:
-        data = {"lengths": reading_json(reading), **data}
-    write_json(Path(path), data)
+        return types_json(rows)
+    uses = operator_uses(module)
+    print_operators(table_console(), uses, args.limit)
+    return operators_json(uses)
 
 
 def plans(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
@@ -25,7 +24,7 @@ from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.many_lengths import Opener, open_lengths
 from xrelay.memory import require_memory
-from xrelay.options import CompileOptions, Progress
+from xrelay.options import CompileOptions, ModelSource, Progress
 from xrelay.runtime.dimensions.interface import open_dimensions, rows_of, shortened_condition
 from xrelay.runtime.layouts import Layouts
 from xrelay.runtime.lengths import OpenLengths
@@ -67,7 +66,7 @@ class _Read:
 
 
 def read_open(
-    model: Path,
+    model: ModelSource,
     unknown: UnknownDimensions,
     options: CompileOptions,
     prepare: Callable[[ModuleOp], list[str]],
@@ -77,14 +76,14 @@ def read_open(
     The module of a model that leaves dimensions open, prepared, with lengths for these, the notes of `prepare`, and what is known
     of the lengths once code is generated.
 
-    Raises CompileError for inputs of unknown rank, or whose elements decide and are no lengths, and DiagnosticException as the
-    compiler does.
+    Raises OptionError for inputs of unknown rank, or whose elements decide and are no lengths, SizesOfData where these are data, and
+    DiagnosticException as the compiler does.
     """
     return with_elements(unknown, partial(_reading, model, options, prepare, progress))
 
 
 def _reading(
-    model: Path,
+    model: ModelSource,
     options: CompileOptions,
     prepare: Callable[[ModuleOp], list[str]],
     progress: Progress,

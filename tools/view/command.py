@@ -8,14 +8,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xrelay.collector import collector_paused
-from xrelay.compiler import preparation, read_model, run_passes
+from xrelay.compiler import preparation, run_passes
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.files import write_files
-from xrelay.runtime.signature import UnknownDimensions
-from xrelay.specialise import require_known_inputs
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
-from xrelay.tools.explain.lengths import read_open, reading_lines
+from xrelay.tools.explain.lengths import reading_lines
+from xrelay.tools.explain.stages import Reader, Stage, require_one, titles
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.view.dot import dot
 from xrelay.tools.view.from_plan import graphs
@@ -102,41 +101,45 @@ def read_graphs(
     with failing_with(BAD_INPUT):
         options = arguments.fusion_options(args)
         compile_options = arguments.compile_options(args)
-    module, notes = _read(args, compile_options, progress)
+    stages = _read(args, compile_options, progress)
+    notes: list[str] = []
     with failing_with(FAILED):
         progress("plan fusion")
-        drawn = graphs(module, options)
+        drawn: list[Graph] = []
+        for title, stage in zip(titles(stages), stages, strict=True):
+            own = graphs(stage.module, options)
+            for each in own:
+                each.title = f"{title}: {each.title}" if title else each.title
+            drawn += own
+            if stage.reading is not None:
+                notes += [title] if title else []
+                notes += reading_lines(stage.reading)
         if not drawn:
             raise CommandFailed(
                 f"nothing to draw: '{args.model}' has no operators of the relay dialect", BAD_INPUT
             )
         if not args.strategies and args.profile is None:
             return drawn, {}, notes
-        steps = steps_of(module, options, compile_options, progress)
+        every = [steps_of(stage.module, options, compile_options, progress) for stage in stages]
     with failing_with(BAD_INPUT):
-        times = None if args.profile is None else read_times(Path(args.profile), steps)
-    return drawn, work_by_operation(steps, times), notes
+        # A profile is of a model that is one program.
+        times = None if args.profile is None else read_times(Path(args.profile), every[0])
+    works = {op: work for steps in every for op, work in work_by_operation(steps, times).items()}
+    return drawn, works, notes
 
 
-def _read(
-    args: argparse.Namespace, options: CompileOptions, progress: Progress
-) -> tuple[ModuleOp, Sequence[str]]:
-    """The module, simplified, and what there is to say of dimensions that it leaves open."""
+def _read(args: argparse.Namespace, options: CompileOptions, progress: Progress) -> list[Stage]:
+    """The program of the model, simplified, or its stages."""
 
     def prepare(module: ModuleOp) -> list[str]:
         if not args.no_simplify:
             run_passes(module, preparation(options), progress, options.limits)
         return []
 
+    needs_sizes = args.strategies or args.profile is not None
     with failing_with(BAD_INPUT):
-        progress("read the model")
-        try:
-            module, _ = read_model(args.model, arguments.shapes(args.shape), options.limits)
-            if args.strategies or args.profile is not None:
-                require_known_inputs(module)
-        except UnknownDimensions as unknown:
-            module, _, reading = read_open(Path(args.model), unknown, options, prepare, progress)
-            return module, reading_lines(reading)
-    with failing_with(FAILED):
-        prepare(module)
-    return module, []
+        reader = Reader(options, prepare, progress, needs_sizes)
+        stages = reader.programs(args.model, arguments.shapes(args.shape))
+        if args.profile is not None:
+            require_one(stages, "--profile")
+    return stages
