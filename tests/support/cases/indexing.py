@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from graphs import BITS, Graph
-from xdsl.dialects.builtin import f32, i1, i8, i64
+from xdsl.dialects.builtin import f32, i8, i64
 from xdsl.ir import SSAValue
 
 from cases.kernel import DTYPES, FLOATS, INTEGERS, SHAPES, CaseTable, share
@@ -122,7 +122,7 @@ def one_hot(g: Graph, dtype: str) -> None:
         g.show(unary.NegativeOp(hot))
     limits = np.iinfo(dtype)
     index = g.input(np.array([limits.min, 0, 15, 16, 66, 78, 79, limits.max], dtype))
-    for kind in (f32, i8, i1):
+    for kind in (f32, i8):
         g.show(creation.OneHotOp(index, on, off, 79, dtype=kind))
 
 
