@@ -69,6 +69,32 @@ CASES = written(
             ),
             *({}, LOOPED, 18, {}),
         ),
+        "places of one number": (
+            """(float[b, n] x) => (int64[1, n] y, int64[2, m] z, int64[2, k] w) {
+                shape = Shape(x)
+                length = Shape <start = 1> (x)
+                row = ConstantOfShape <value = float[1] {-1.5}> (length)
+                all = ConstantOfShape <value = bool[1] {1}> (shape)
+                none = ConstantOfShape(shape)
+                y = NonZero(row)
+                z = NonZero(all)
+                w = NonZero(none)
+            }""",
+            *({}, sizes("b n", (3, 20), (2, 5), (1, 1), (4, 0), (0, 3), (30, 100)), 18, {}),
+        ),
+        # As torch writes `x[:, :half] = y`, where lengths are open.
+        "a part that is replaced": (
+            """(float[n, 6] x, float[n, 6] z) => (float[n, 6] y) {
+                length = Shape <end = 1> (x)
+                half = Div(length, two)
+                ones = ConstantOfShape <value = int64[1] {1}> (half)
+                found = NonZero(ones)
+                places = Transpose(found)
+                t = Slice(z, nought, half, nought)
+                y = ScatterND(x, places, t)
+            }""",
+            *({}, sizes("n", (20,), (7,), (2,), (0,), (300,)), 18, {}),
+        ),
         "topk": (top("k = Constant <value_ints = [5]> ()", "5"), {}, ROWS, 20, {}),
         "topk of all": (top("k = Shape <start = 1> (x)", "n"), {}, ROWS, 20, {}),
         "topk of at most a thousand": (

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.lengths import is_open
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, FloorModOp, LessOp
+from xrelay.dialects.tensor.creation import FullOp
 from xrelay.dialects.tensor.indexing import (
     GatherNDOp,
     GatherOp,
@@ -153,7 +154,19 @@ def compress(node: Node) -> SSAValue:
 
 
 def non_zero(node: Node) -> SSAValue:
-    """NonZero of a constant."""
+    """NonZero of a constant, or of a tensor of one number, as torch writes all places on an axis."""
+    filled = node.input(0).owner
+    number = node.known_value(filled.fill_value) if isinstance(filled, FullOp) else None
+    if number is not None:
+        shape = node.shape_of(node.input(0))
+        if not number:
+            return node.constant(np.zeros((len(shape), 0), np.int64))
+        # The numbers of the axes, in all combinations.
+        rows = [
+            reshaped(node, _spread(node, node.counting(length), axis, shape), (1, prod(shape)))
+            for axis, length in enumerate(shape)
+        ]
+        return joined(node, rows, 0)
     data = node.known(0, "X", decides_sizes=True)
     places = np.stack(np.atleast_1d(data).nonzero()).astype(np.int64)
     return node.constant(places[: data.ndim])
