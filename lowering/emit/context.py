@@ -97,6 +97,8 @@ class KernelContext:
     heavy_epilogue: bool = False
     """Whether the operators after the anchor are too many instructions to repeat for every
     register."""
+    weights_are_kept: bool = False
+    """Whether weights come from a cache, whose lines do not have to be asked for long before."""
     numbers: Numbers = field(default_factory=dict[str, int])
     """What the loops of the operator that is emitted are made with."""
     scratch_bytes: int = 0

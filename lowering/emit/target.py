@@ -46,6 +46,8 @@ class Target:
     """Single-precision operations per second of one core, multiply-add counted as two."""
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 512 * 1024
+    kept_bytes: int = 16 * 1024 * 1024
+    """So many bytes of weights are taken to be in the last-level cache still when the program runs again."""
     l2_bandwidth: float = 50e9
     """Bytes per second that one core reads from its second-level cache."""
     memory_bandwidth: float = 10e9

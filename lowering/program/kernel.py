@@ -154,6 +154,7 @@ def _built(
     ctx = KernelContext(
         b, evaluator, scratch, Team(threads, *team), results, frozenset(group.known)
     )
+    ctx.weights_are_kept = options.weights_are_kept
     _emit_group(ctx, group, choices, rests)
     b.insert(func.ReturnOp())
     function = func.FuncOp(

@@ -22,6 +22,8 @@ class KernelOptions:
     """Whether f32 numbers below the normal ones become zeros as bf16, which is what products of bf16 count them as."""
     shares_all: bool = False
     """Whether all threads share small steps, too (see `small.py`)."""
+    weights_are_kept: bool = False
+    """Whether the weights of the program stay in a cache from one run to the next (`Target.kept_bytes`)."""
 
     def __post_init__(self) -> None:
         require_at_least(1, threads=self.threads)

@@ -22,7 +22,7 @@ time of their steps; both are functions of the run time.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
@@ -30,6 +30,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, plan_memory, plan_slots
 from xrelay.analysis.facts.ports import Port, ports
 from xrelay.analysis.facts.walking import walk
+from xrelay.dialects.core.blob import stored_bytes
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.lengths import certainly, hint, holds_lengths, is_open, is_open_type, larger
 from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.emit.evaluate import Leaf
@@ -139,6 +141,8 @@ def lower_function(
         memory = caller_memory(function, layouts, choices, inputs, outputs)
     kept = Constants() if constants is None else constants
     called = _called(function, inputs, layouts)
+    weights = sum(map(_constant_bytes, (function, *called)))
+    options = replace(options, weights_are_kept=weights <= options.target.kept_bytes)
     first = _lowering(function, options, choices, memory, kept)
     first.names = {function.sym_name.data: 0, **dict.fromkeys(called.values(), 0)}
     first.functions = {each.sym_name.data: name for each, name in called.items()}
@@ -153,6 +157,11 @@ def lower_function(
         functions[name] = own
     name = function.sym_name.data
     return _finish(first, functions, name, inputs, outputs, layouts, profile=profile)
+
+
+def _constant_bytes(function: func.FuncOp) -> int:
+    """What the constants of a function keep."""
+    return sum(stored_bytes(op.value) for op in walk(function) if isinstance(op, ConstantOp))
 
 
 def _called(
