@@ -42,7 +42,7 @@ from xrelay.dialects.lengths import certainly
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
-from xrelay.dialects.shapes import dimension_product, same_type
+from xrelay.dialects.shapes import dimension_product, same_shape, same_type
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp
@@ -143,7 +143,9 @@ def varies_along(shape: Sequence[int], data: Sequence[int], axes: Sequence[int])
     if offset < 0 or any(axis < offset for axis in axes):
         return False
     return all(
-        length == data[axis] != DYNAMIC_INDEX if axis in axes else certainly(length, 1)
+        certainly(length, data[axis]) and data[axis] != DYNAMIC_INDEX
+        if axis in axes
+        else certainly(length, 1)
         for axis, length in enumerate(shape, offset)
     )
 
@@ -329,7 +331,8 @@ class Backward(Demands):
         if len(demands) > 1:
             both = self.met(op, demands[0], demands[1])
             shapes = op.lhs.type.get_shape(), op.rhs.type.get_shape()
-            if shapes[0] == shapes[1] or both.axes is not None and _agree(*shapes, both.axes):
+            # Lengths that may turn out to be equal are not asked: a program is to serve both cases.
+            if same_shape(*shapes) or both.axes is not None and _agree(*shapes, both.axes):
                 return Step(op, both, onward=(op.lhs, op.rhs))
         for index, demand in demands.items():
             try:
@@ -405,7 +408,11 @@ def _places(layout: Layout, name: str) -> tuple[int, ...]:
 
 def _agree(one: Sequence[int], other: Sequence[int], axes: Sequence[int]) -> bool:
     """Whether two shapes have the same lengths on some axes, which are counted from the front."""
-    return not axes or len(one) == len(other) and all(one[axis] == other[axis] for axis in axes)
+    return (
+        not axes
+        or len(one) == len(other)
+        and all(certainly(one[axis], other[axis]) for axis in axes)
+    )
 
 
 def _elements(type_: TensorType[Attribute], axes: Sequence[int]) -> int:

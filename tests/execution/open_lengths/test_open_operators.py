@@ -69,6 +69,16 @@ CASES = written(
             ),
             *({}, LOOPED, 18, {}),
         ),
+        # Whether scales fold into weights does not ask whether there is one row.
+        "a sum that is scaled": (
+            """(float[b, 8] x, float[1, 8] z, float[8, 6] v, float[8, 6] w, float[6] s) => (float[b, 6] y) {
+                p = MatMul(x, v)
+                q = MatMul(z, w)
+                sum = Add(p, q)
+                y = Mul(sum, s)
+            }""",
+            *({}, sizes("b", (3,), (1,), (2,), (40,)), 18, {"v": (8, 6), "w": (8, 6), "s": (6,)}),
+        ),
         "places of one number": (
             """(float[b, n] x) => (int64[1, n] y, int64[2, m] z, int64[2, k] w) {
                 shape = Shape(x)
